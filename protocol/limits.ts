@@ -1,0 +1,57 @@
+/**
+ * Every bound of the protocol, unit last.
+ *
+ * The first group are rules: part of version 1, counted over an entry's own past, so that every
+ * peer agrees on them. The second group are quotas: local, they may differ between peers, and
+ * they never decide whether an entry counts.
+ */
+
+// Rules.
+export const PROTOCOL_VERSION = 1
+export const HEADER_SIZE_BYTES_MAX = 8 * 1024
+/** Padded plaintext of a body. The ciphertext is {@link AEAD_TAG_BYTES} longer. */
+export const BODY_SIZE_BYTES_MAX = 256 * 1024
+/** A body, envelope or chunk is padded to the smallest of these that holds it. */
+export const PADDED_SIZES_BYTES = [256, 1024, 4096, 16 * 1024, 64 * 1024, 256 * 1024] as const
+export const AEAD_TAG_BYTES = 16
+export const DEPS_COUNT_MAX = 16
+export const SIDE_DEVICES_COUNT_MAX = 8
+export const CBOR_DEPTH_MAX = 8
+export const CBOR_MAP_KEYS_COUNT_MAX = 32
+/** message, revise, annotate, resolve, approve and share of one device in one thread. */
+export const DEVICE_TURNS_COUNT_MAX = 400
+/** The part of {@link DEVICE_TURNS_COUNT_MAX} that a sender device may use while the thread is pending. */
+export const PENDING_TURNS_COUNT_MAX = 64
+export const DEVICE_WRAPS_COUNT_MAX = 32
+export const OLDER_KEYS_COUNT_MAX = 32
+export const LACK_COUNT_MAX = 32
+export const LACK_CHANGES_COUNT_MAX = 100
+export const REVISE_BASE_COUNT_MAX = 16
+export const NAME_LENGTH_CHARS_MAX = 32
+export const ROSTER_ENTRY_SIZE_BYTES_MAX = 32 * 1024
+export const BOOTSTRAP_ADDRESSES_COUNT_MAX = 16
+export const ADDRESS_LENGTH_CHARS_MAX = 256
+
+// Quotas.
+export const ARTIFACTS_COUNT_MAX = 16
+export const ARTIFACT_SIZE_BYTES_MAX = 8 * 1024 * 1024
+export const THREAD_SIZE_BYTES_MAX = 32 * 1024 * 1024
+export const SENDER_OPEN_THREADS_COUNT_MAX = 50
+export const WAITING_ENTRIES_COUNT_MAX = 256
+export const WAITING_SIZE_BYTES_MAX = 4 * 1024 * 1024
+export const FRAME_SIZE_BYTES_MAX = 320 * 1024
+export const GOSSIP_SIZE_BYTES_MAX = 16 * 1024
+export const PREVIEW_LENGTH_CHARS_MAX = 240
+export const INBOX_PAGE_COUNT_DEFAULT = 50
+export const INBOX_PAGE_COUNT_MAX = 200
+export const INBOX_WAIT_S_MAX = 50
+export const WRITES_PER_MINUTE_COUNT_MAX = 60
+export const THREAD_TURNS_COUNT_MAX = 100
+export const IDEMPOTENCY_TTL_MS = 24 * 60 * 60 * 1000
+export const INVITE_TTL_MS = 24 * 60 * 60 * 1000
+export const ARTIFACT_READ_BYTES_DEFAULT = 16 * 1024
+export const ARTIFACT_READ_BYTES_MAX = 32 * 1024
+export const ANSWER_LENGTH_CHARS_MAX = 40_000
+export const JOIN_STRANGERS_COUNT_MAX = 4
+export const JOIN_TTL_MS = 30_000
+export const REFUSED_KEPT_COUNT_MAX = 64

@@ -1,0 +1,25 @@
+/** Ids as people and agents see them: a prefix and the first 16 bytes in lower-case unpadded base32. */
+import { base32nopad } from '@scure/base'
+import { fromHex, type Hex, toHex } from './canonical.ts'
+
+export const ID_PREFIXES = { thread: 'ho_', revision: 'rev_', message: 'msg_', artifact: 'art_', annotation: 'ann_', workspace: 'ws_', device: 'dev_', invite: 'inv_', entry: 'ent_' } as const
+export type IdSort = keyof typeof ID_PREFIXES
+
+const TEXT_BYTES = 16
+
+export function textId(sort: IdSort, id: Hex): string {
+  return ID_PREFIXES[sort] + base32nopad.encode(fromHex(id.slice(0, 2 * TEXT_BYTES))).toLowerCase()
+}
+
+/** The first 16 bytes, hex, of a full text id of `sort`; undefined where the text is none. */
+export function parseTextId(sort: IdSort, text: string): Hex | undefined {
+  const prefix = ID_PREFIXES[sort]
+  const typed = text.trim().toLowerCase()
+  if (!typed.startsWith(prefix)) return undefined
+  try {
+    const bytes = base32nopad.decode(typed.slice(prefix.length).toUpperCase())
+    return bytes.length === TEXT_BYTES ? toHex(bytes) : undefined
+  } catch {
+    return undefined
+  }
+}

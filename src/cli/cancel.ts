@@ -1,0 +1,25 @@
+/** relay-node cancel: take back a handoff that nobody has accepted. */
+import { randomUUID } from 'node:crypto'
+import type { Command } from './context.ts'
+import { withNode } from './node-connection.ts'
+import { wholeThreadId } from './thread-id.ts'
+import { printCommon } from './thread-print.ts'
+
+interface Options {
+  reason?: string
+}
+
+export const run: Command<Options> = async (context, args, options) => {
+  const { printer } = context
+  const result = await withNode(context, async (node) =>
+    node.call('tasks/cancel', {
+      thread_id: await wholeThreadId(node, args[0] ?? ''),
+      reason: options.reason,
+      metadata: { client_idempotency_key: randomUUID() },
+    }),
+  )
+  printer.result(result, () => {
+    printer.done(result.final ? 'Cancelled.' : 'Cancelled, unless it was accepted at the same moment: an accept wins.')
+    printCommon(printer, result)
+  })
+}

@@ -1,0 +1,43 @@
+/** relay-node complete: say that a handoff is dealt with, and how. */
+import { randomUUID } from 'node:crypto'
+import { OUTCOMES } from '../../protocol/index.ts'
+import type { Command } from './context.ts'
+import { UsageError } from './failure.ts'
+import { textOrStdin } from './input.ts'
+import { withNode } from './node-connection.ts'
+import { artifactsOf } from './send.ts'
+import { wholeThreadId } from './thread-id.ts'
+import { printCommon } from './thread-print.ts'
+
+interface Options {
+  result?: string
+  outcome?: string
+  diff?: string[]
+  file?: string[]
+  test?: string[]
+  link?: string[]
+}
+
+export const run: Command<Options> = async (context, args, options) => {
+  const { printer } = context
+  if (options.result === undefined) throw new UsageError('What came out of it? --result is missing.', 'Write --result TEXT, or --result - to read it from standard input.')
+  const outcome = OUTCOMES.find((name) => name === options.outcome)
+  if (options.outcome !== undefined && outcome === undefined) {
+    throw new UsageError(`"${options.outcome}" is not an outcome.`, `Choose one of ${OUTCOMES.join(', ')}.`)
+  }
+  const resultSummary = await textOrStdin(options.result)
+  const result = await withNode(context, async (node) =>
+    node.call('tasks/update', {
+      thread_id: await wholeThreadId(node, args[0] ?? ''),
+      status: 'completed',
+      result_summary: resultSummary,
+      outcome,
+      artifacts: artifactsOf(options),
+      metadata: { client_idempotency_key: randomUUID() },
+    }),
+  )
+  printer.result(result, () => {
+    printer.done('Completed.')
+    printCommon(printer, result)
+  })
+}

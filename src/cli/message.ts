@@ -1,0 +1,32 @@
+/** relay-node message: say something in a handoff. */
+import { randomUUID } from 'node:crypto'
+import type { Command } from './context.ts'
+import { textOrStdin } from './input.ts'
+import { withNode } from './node-connection.ts'
+import { artifactsOf } from './send.ts'
+import { wholeThreadId } from './thread-id.ts'
+import { printCommon } from './thread-print.ts'
+
+interface Options {
+  diff?: string[]
+  file?: string[]
+  test?: string[]
+  link?: string[]
+}
+
+export const run: Command<Options> = async (context, args, options) => {
+  const { printer } = context
+  const text = await textOrStdin(args[1] ?? '-')
+  const result = await withNode(context, async (node) =>
+    node.call('message/send', {
+      thread_id: await wholeThreadId(node, args[0] ?? ''),
+      message: { parts: [{ type: 'text', text }] },
+      artifacts: artifactsOf(options),
+      metadata: { client_idempotency_key: randomUUID() },
+    }),
+  )
+  printer.result(result, () => {
+    printer.done(`Written as #${result.sequence_no}.`)
+    printCommon(printer, result)
+  })
+}

@@ -1,0 +1,112 @@
+/** relay-node send: a new handoff. */
+import { randomUUID } from 'node:crypto'
+import { basename } from 'node:path'
+import type { ArtifactInput } from '../node/api.ts'
+import { type Intent, INTENTS } from '../../protocol/index.ts'
+import { proposedAction } from '../rpc/shapes.ts'
+import type { Command } from './context.ts'
+import { UsageError } from './failure.ts'
+import { readNamedFile, textOrStdin, utf8 } from './input.ts'
+import { wholeHandle } from './handle.ts'
+import { withNode } from './node-connection.ts'
+import { wholeThreadId } from './thread-id.ts'
+import { printCommon } from './thread-print.ts'
+
+interface Options {
+  intent?: string
+  summary?: string
+  diff?: string[]
+  file?: string[]
+  test?: string[]
+  link?: string[]
+  question?: string
+  action?: string
+  parent?: string
+}
+
+export const run: Command<Options> = async (context, args, options) => {
+  const { printer } = context
+  if (options.summary === undefined) throw new UsageError('What is it about? --summary is missing.', 'Write --summary TEXT, or --summary - to read it from standard input.')
+  const message = { parts: [{ type: 'text' as const, text: await textOrStdin(options.summary) }] }
+  const result = await withNode(context, async (node) =>
+    node.call('message/send', {
+      recipient: await wholeHandle(node, args[0] ?? ''),
+      intent: intentOf(options),
+      message,
+      artifacts: artifactsOf(options),
+      question: options.question,
+      proposed_action: options.action === undefined ? undefined : readAction(options.action),
+      parent_thread_id: options.parent === undefined ? undefined : await wholeThreadId(node, options.parent),
+      metadata: { client_idempotency_key: randomUUID() },
+    }),
+  )
+  printer.result(result, () => {
+    printer.done('Handed off.')
+    printCommon(printer, result)
+    if (!('warnings' in result)) return
+    for (const warning of result.warnings) printer.warn(warning)
+    for (const similar of result.similar) printer.warn(`An open handoff says the same: ${similar}`)
+    printer.line(`Follow it: relay-node show ${result.thread_id}`)
+  })
+}
+
+/** What was asked for, or what the other options say. */
+function intentOf(options: Options): Intent {
+  if (options.intent === undefined) {
+    if (options.action !== undefined) return 'propose_action'
+    return options.question === undefined ? 'inform' : 'ask_question'
+  }
+  const intent = INTENTS.find((name) => name === options.intent)
+  if (intent === undefined) throw new UsageError(`"${options.intent}" is not an intent.`, `Choose one of ${INTENTS.join(', ')}.`)
+  return intent
+}
+
+/** The artifacts that `options` name, in the order of their kinds; undefined for none. */
+export function artifactsOf(options: Pick<Options, 'diff' | 'file' | 'test' | 'link'>): ArtifactInput[] | undefined {
+  const artifacts = [
+    ...(options.diff ?? []).map(diffArtifact),
+    ...(options.file ?? []).map(fileArtifact),
+    ...(options.test ?? []).map((command): ArtifactInput => ({ type: 'test_command', command })),
+    ...(options.link ?? []).map((url): ArtifactInput => ({ type: 'link', url })),
+  ]
+  return artifacts.length > 0 ? artifacts : undefined
+}
+
+function diffArtifact(path: string): ArtifactInput {
+  const diff = utf8(readNamedFile(path))
+  if (diff === undefined) throw new UsageError(`${path} is not text.`, 'A diff is text; send other files with --file.')
+  return { type: 'file_diff', path: changedFile(diff) ?? basename(path), diff }
+}
+
+/** The one file that a unified diff changes; undefined if it changes several. */
+function changedFile(diff: string): string | undefined {
+  const paths = [...diff.matchAll(/^(?:\+\+\+|---) (?:[ab]\/)?([^\t\r\n]+)/gm)].map((match) => match[1] ?? '')
+  const changed = new Set(paths.filter((path) => path !== '/dev/null'))
+  const [only] = changed
+  return changed.size === 1 ? only : undefined
+}
+
+function fileArtifact(path: string): ArtifactInput {
+  const bytes = readNamedFile(path)
+  const text = utf8(bytes)
+  const name = basename(path)
+  if (text !== undefined) return { type: 'file', name, media_type: 'text/plain', text }
+  return { type: 'file', name, media_type: 'application/octet-stream', base64: bytes.toString('base64') }
+}
+
+function readAction(path: string) {
+  const text = utf8(readNamedFile(path)) ?? ''
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new UsageError(`${path} is not JSON.`, ACTION_HINT)
+  }
+  const parsed = proposedAction.safeParse(value)
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]
+  const field = issue?.path.join('.') ?? ''
+  throw new UsageError(`${path} is not a proposed action: ${field === '' ? '' : `${field}: `}${issue?.message ?? ''}.`, ACTION_HINT)
+}
+
+const ACTION_HINT = 'It holds {"description", "target_files", "rationale"} and, if you like, "suggested_diff" and "base_commit".'

@@ -1,0 +1,136 @@
+/** relay-node start: runs the node in this process, or, with --detach, in one of its own. */
+import { addressText } from './listen-address.ts'
+import { type Home, prepareHome } from '../home.ts'
+import { checkLength } from '../rpc/socket.ts'
+import type { Store } from '../store/store.ts'
+import { realSystem } from '../system.ts'
+import type { Command, CommandContext } from './context.ts'
+import { ALREADY_RUNNING, type StartReport, startNode } from './detached-node.ts'
+import { requireKey } from './device-key.ts'
+import { CommandError, EXIT, explain } from './failure.ts'
+import { takeLock } from './instance-lock.ts'
+import { openLog } from './log-file.ts'
+import { readSettings } from './settings.ts'
+
+/** A node that hangs while it stops is ended all the same. What was acknowledged is on disk. */
+const STOP_TIMEOUT_MS = 15_000
+/** What libraries leave running must not keep the process. */
+const LINGER_MS = 1_000
+
+interface Options {
+  detach?: boolean
+  repair?: boolean
+}
+
+export const run: Command<Options> = async (context, _args, options) => {
+  checkLength(context.home.socket)
+  prepareHome(context.home)
+  requireKey(context.home)
+  if (options.detach === true) return detach(context, options)
+  try {
+    return await runInFront(context, options.repair === true)
+  } catch (error) {
+    const { symbol, message, hint } = explain(error, context.home)
+    await report({ ready: false, symbol, message, hint })
+    throw error
+  }
+}
+
+async function detach({ home, printer }: CommandContext, options: Options): Promise<void> {
+  printer.progress('Starting the node …')
+  const { pid, started } = await startNode(home, { repair: options.repair === true })
+  printer.result({ pid, started }, () => (started ? printer.done(`Node running (pid ${pid}).`) : printer.line(`Already running (pid ${pid}).`)))
+}
+
+/** Returns when the node has been stopped. */
+async function runInFront(context: CommandContext, repair: boolean): Promise<number> {
+  const { home } = context
+  const lock = takeLock(home)
+  if (!lock.held) {
+    throw new CommandError(ALREADY_RUNNING, `The node is already running (pid ${lock.pid}).`, 'Use it as it is, or end it first with relay-node stop.')
+  }
+  try {
+    if (repair) await repairStore(home)
+    return await runNode(context)
+  } finally {
+    lock.release()
+    setTimeout(() => process.exit(), LINGER_MS).unref()
+  }
+}
+
+async function runNode({ home, printer, version }: CommandContext): Promise<number> {
+  const { settings } = readSettings(home)
+  const log = openLog(home, settings.log_level)
+  const system = realSystem(log)
+  const seed = requireKey(home)
+  const ending = endOfNode((reason, error) => log[error === undefined ? 'info' : 'error'](reason, error === undefined ? {} : { error }))
+  const [{ createLibp2pNet }, { openNode }, { createRpcServer }] = await Promise.all([
+    import('../net/libp2p-net.ts'),
+    import('../node/node.ts'),
+    import('../rpc/server.ts'),
+  ])
+  const { listen, lan, bootstrap } = settings
+  const store = await openStore(home)
+  const net = await createLibp2pNet({ seed, listen, lan, bootstrap, system })
+  const node = await openNode({ store, net, system, seed, deviceName: settings.device, version })
+  const server = createRpcServer({ api: node, socketPath: home.socket, version, system, onStop: () => ending.begin('asked to stop') })
+  try {
+    await server.start()
+    const addresses = net.addresses()
+    log.info('node running', { version, addresses })
+    printer.result({ pid: process.pid, ready: true, addresses }, () => {
+      printer.done(`Node running (pid ${process.pid}). Ctrl-C stops it.`)
+      printer.line(addresses.length === 0 ? 'No network right now; it will be used when there is one.' : `Reachable at ${addresses.map(addressText).join(', ')}`)
+    })
+    await report({ ready: true })
+    await ending.begun
+    await server.stop()
+  } finally {
+    await node.stop()
+  }
+  log.info('node stopped')
+  return ending.code()
+}
+
+/** Waits for whatever ends a node: a call, a signal, or a fault that nobody caught. */
+function endOfNode(note: (reason: string, error?: string) => void) {
+  let code: number = EXIT.done
+  const { promise: begun, resolve } = Promise.withResolvers<void>()
+  const begin = (reason: string, error?: unknown) => {
+    note(reason, error instanceof Error ? error.stack : error === undefined ? undefined : String(error))
+    if (error !== undefined) code = EXIT.refused
+    setTimeout(() => process.exit(EXIT.refused), STOP_TIMEOUT_MS).unref()
+    resolve()
+  }
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, () => begin(`stopping: ${signal}`))
+  // A promise that nobody waited for arrives here too.
+  process.on('uncaughtException', (error) => begin('stopping: an unexpected fault', error))
+  return { begun, begin, code: () => code }
+}
+
+/** Tells the process that started this one apart, if there is one and it still listens. */
+async function report(message: StartReport): Promise<void> {
+  if (process.send === undefined || !process.connected) return
+  await new Promise<void>((resolve) => process.send?.(message, () => resolve()))
+  if (process.connected) process.disconnect()
+}
+
+async function openStore(home: Home): Promise<Store> {
+  const { openLevelStore } = await import('../store/level-store.ts')
+  return openLevelStore(home.store)
+}
+
+async function repairStore(home: Home): Promise<void> {
+  const { repairLevelStore } = await import('../store/level-store.ts')
+  await repairLevelStore(home.store)
+}
+
+/** Opens the store for `use` alone. The caller holds the lock of the home. */
+export async function withStore<T>(home: Home, use: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openStore(home)
+  try {
+    return await use(store)
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,34 @@
+/** relay-node stop: ends the node and waits until it has ended. */
+import { NodeNotRunning } from '../rpc/client.ts'
+import type { Home } from '../home.ts'
+import type { Command } from './context.ts'
+import { waitForEnd } from './detached-node.ts'
+import { lockHolder } from './instance-lock.ts'
+import { withRunningNode } from './node-connection.ts'
+
+export const run: Command<object> = async (context) => {
+  const { printer } = context
+  const pid = await stopNode(context.home, () => withRunningNode(context, (node) => node.call('relay/stop', {})))
+  printer.result({ stopped: pid !== undefined, ...(pid === undefined ? {} : { pid }) }, () =>
+    pid === undefined ? printer.line('The node was not running.') : printer.done(`Node stopped (pid ${pid}).`),
+  )
+}
+
+/** Ends the node of this home, if there is one; the process number that it had. */
+export async function stopNode(home: Home, ask: () => Promise<{ pid: number }>): Promise<number | undefined> {
+  const pid = await askToStop(home, ask)
+  if (pid !== undefined) await waitForEnd(home, pid)
+  return pid
+}
+
+async function askToStop(home: Home, ask: () => Promise<{ pid: number }>): Promise<number | undefined> {
+  try {
+    return (await ask()).pid
+  } catch (error) {
+    if (!(error instanceof NodeNotRunning)) throw error
+  }
+  // It may be starting, or hang: then a signal is the way.
+  const holder = lockHolder(home)
+  if (holder !== undefined) process.kill(holder, 'SIGTERM')
+  return holder
+}

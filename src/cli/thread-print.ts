@@ -1,0 +1,131 @@
+/** A handoff on the screen: its state, what was said, what was observed about delivery, and what can be done next. */
+import type { ActionView, ArtifactListing, Delivery, EntryContent, EntryView, Status, ThreadCommon, ThreadView } from '../node/api.ts'
+import { oneLine, openContent, outline, partyName, printContent } from './peer-text.ts'
+import type { Printer } from './print.ts'
+import { clockTime } from './time-text.ts'
+
+const NAME_LENGTH_CHARS_MAX = 100
+
+const STATUS_STYLE = { pending: 'yellow', accepted: 'cyan', completed: 'green', cancelled: 'gray' } as const satisfies Record<Status, string>
+
+/** `pending`, or `cancelled, not final: waiting for frank/frank-xps` */
+export function statusText(printer: Printer, thread: Pick<ThreadCommon, 'status' | 'final' | 'waiting_for'>): string {
+  const status = printer.styled(STATUS_STYLE[thread.status], thread.status)
+  const ended = thread.status === 'completed' || thread.status === 'cancelled'
+  if (!ended) return status
+  if (thread.final) return `${status}, final`
+  return `${status}, not final${thread.waiting_for.length > 0 ? `: waiting for ${thread.waiting_for.join(', ')}` : ''}`
+}
+
+/** Four facts that are never mixed: stored here, stored at a carrier, delivered, accepted. */
+export function deliveryText(delivery: Delivery): string {
+  const facts = [
+    ...(delivery.stored_here ? ['stored here'] : []),
+    ...(delivery.carriers ?? []).map(({ name }) => `stored at ${name}`),
+    ...(delivery.delivered ?? []).map(({ device, at }) => `delivered to ${device} ${clockTime(at)}`),
+    ...(delivery.accepted === undefined ? [] : [`accepted by ${delivery.accepted.device} ${clockTime(delivery.accepted.at)}`]),
+  ]
+  if ((delivery.delivered ?? []).length === 0) facts.push('not delivered yet')
+  return facts.join(' · ')
+}
+
+/** The lines that stand under every answer of a command that changed a thread. */
+export function printCommon(printer: Printer, thread: ThreadCommon): void {
+  printer.line(`  ${thread.thread_id}  ${statusText(printer, thread)}`)
+  printer.line(`  ${deliveryText(thread.delivery)}`)
+}
+
+/** The whole thread. */
+export function printThread(printer: Printer, thread: ThreadView): void {
+  printer.line(`${printer.styled('bold', thread.thread_id)}  ${thread.intent}  ${statusText(printer, thread)}`)
+  printer.line(`From ${partyName(thread.from)} to ${partyName(thread.to)}, ${clockTime(thread.created_at)}`)
+  printer.line(`Delivery: ${deliveryText(thread.delivery)}`)
+  if (thread.parent_thread_id !== undefined) printer.line(`Follows ${thread.parent_thread_id}`)
+  printWarnings(printer, thread)
+  for (const entry of thread.entries) {
+    printer.line()
+    printEntry(printer, entry)
+  }
+  if (thread.action !== undefined) {
+    printer.line()
+    printer.line(`Proposed action: ${actionText(thread.action)}, digest ${thread.action.digest}`)
+  }
+  printer.line()
+  for (const next of nextSteps(thread)) printer.line(next)
+}
+
+function printWarnings(printer: Printer, thread: ThreadView): void {
+  if (thread.conflicting) printer.warn('Two answers were given at once; the lead one counts.')
+  if (thread.repudiated) printer.warn('A device signed two entries with one number; what it accepted may be undone.')
+  for (const device of thread.forks) printer.warn(`${device} signed two entries with one number. Ask its owner what happened.`)
+  if (thread.action?.mismatch === true) printer.warn('The proposed action here is not the one that the sender signed for. Do not approve it.')
+}
+
+function printEntry(printer: Printer, entry: EntryView): void {
+  const number = entry.sequence_mark ?? (entry.sequence_no === undefined ? '' : String(entry.sequence_no))
+  const marks = [
+    entry.outcome ?? entry.verdict ?? '',
+    entry.late ? 'late: came after the end' : '',
+    entry.void ? 'without effect' : '',
+    entry.cut ? 'cut off' : '',
+  ].filter((mark) => mark !== '')
+  const who = entry.mine ? `${entry.from.handle} (you)` : partyName(entry.from)
+  const head = [number === '' ? '' : `#${number}`, who, WROTE[entry.kind], marks.length > 0 ? `[${marks.join(', ')}]` : '', clockTime(entry.sent_at)]
+  printer.line(printer.styled('bold', head.filter((part) => part !== '').join(' ')))
+  if (entry.body === 'missing') printer.line('  (its text has not arrived yet)')
+  if (entry.body === 'unreadable') printer.line('  (its text does not open)')
+  if (entry.content !== undefined) {
+    const { value, foreign } = openContent(entry.content)
+    for (const text of entryTexts(value)) printContent(printer, text, foreign)
+  }
+  for (const artifact of entry.artifacts ?? []) printArtifact(printer, artifact)
+}
+
+const WROTE: Record<EntryView['kind'], string> = {
+  create: 'hands off',
+  accept: 'accepts',
+  cancel: 'cancels',
+  complete: 'completes',
+  message: 'writes',
+  revise: 'revises the record',
+  annotate: 'annotates',
+  resolve: 'resolves an annotation',
+  approve: 'answers the proposed action',
+  share: 'shares it',
+}
+
+function entryTexts(content: EntryContent): string[] {
+  const { summary, body, text, result_summary, reason, note, question, proposed_action, record, payload } = content
+  const plain = [summary, body, text, result_summary, reason, note].filter((part) => part !== undefined && part !== '')
+  return [
+    ...plain.map(String),
+    ...(question === undefined ? [] : [`Question: ${question}`]),
+    ...(proposed_action === undefined ? [] : ['Proposes:', ...outline(proposed_action)]),
+    ...(record === undefined ? [] : ['Record:', ...outline(record, 1)]),
+    ...(payload === undefined ? [] : ['Payload:', ...outline(payload, 1)]),
+  ]
+}
+
+function printArtifact(printer: Printer, artifact: ArtifactListing): void {
+  const { value, foreign } = openContent(artifact.content)
+  const named = ['path', 'command', 'name', 'title', 'url', 'schema_url'].flatMap((key) => value[key] ?? [])
+  printContent(printer, `${artifact.type} ${oneLine(named.join(' '), NAME_LENGTH_CHARS_MAX)}`, foreign)
+  printer.line(`    ${artifact.artifact_id}  ${artifact.size} bytes  sha256 ${artifact.sha256.slice(0, 12)}…`)
+}
+
+function actionText(action: ActionView): string {
+  return action.verdict === 'none' ? 'nobody has answered yet' : action.verdict
+}
+
+/** What this person can do now. */
+export function nextSteps(thread: Pick<ThreadView, 'thread_id' | 'side' | 'status' | 'action'>): string[] {
+  const { thread_id: id, side, status, action } = thread
+  if (status === 'completed' || status === 'cancelled') return []
+  const steps: string[] = []
+  if (side === 'in' && action?.verdict === 'none') steps.push(`Answer the proposal: relay-node approve ${id}, or reject`)
+  if (side === 'in' && status === 'pending') steps.push(`Take it on: relay-node accept ${id}`)
+  if (side === 'in' && status === 'accepted') steps.push(`When it is done: relay-node complete ${id} --result TEXT`)
+  if (side === 'out' && status === 'pending') steps.push(`Take it back: relay-node cancel ${id}`)
+  steps.push(`Write: relay-node message ${id} TEXT`)
+  return steps
+}

@@ -1,0 +1,31 @@
+/** libp2p's many errors, as the few that our callers can act on. */
+import { NetError, type NetErrorCode } from './net.ts'
+
+/** The other side ended it while it was being set up: it does not want us, or not for this. */
+const REFUSALS = new Set([
+  'ConnectionClosedError',
+  'EncryptionFailedError',
+  'MuxerClosedError',
+  'MuxerUnavailableError',
+  'StreamClosedError',
+  'StreamResetError',
+  'StreamStateError',
+  'UnexpectedEOFError',
+  'UnsupportedProtocolError',
+])
+const TIMEOUTS = new Set(['AbortError', 'TimeoutError'])
+
+/** `doing` completes the sentence "could not …". */
+export function netErrorOf(doing: string, error: unknown): NetError {
+  if (error instanceof NetError) return error
+  const causes = error instanceof AggregateError ? error.errors : [error]
+  const reasons = [...new Set(causes.map((cause) => (cause instanceof Error ? cause.message : String(cause))))]
+  return new NetError(codeOf(causes), `could not ${doing}: ${reasons.join('; ')}`, error)
+}
+
+function codeOf(causes: readonly unknown[]): NetErrorCode {
+  const names = causes.map((cause) => (cause instanceof Error ? cause.name : ''))
+  if (names.some((name) => REFUSALS.has(name))) return 'NET_REFUSED'
+  if (names.some((name) => TIMEOUTS.has(name))) return 'NET_TIMEOUT'
+  return 'NET_UNREACHABLE'
+}

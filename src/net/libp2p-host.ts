@@ -1,0 +1,116 @@
+/** The libp2p node as we set it up. What each choice is against stands beside it. */
+import { noise } from '@chainsafe/libp2p-noise'
+import { yamux } from '@chainsafe/libp2p-yamux'
+import { gossipsub } from '@libp2p/gossipsub'
+import { identify, identifyPush } from '@libp2p/identify'
+import { type ConnectionGater, FaultTolerance, type PrivateKey } from '@libp2p/interface'
+import { kadDHT, passthroughMapper } from '@libp2p/kad-dht'
+import type { MulticastDNSComponents } from '@libp2p/mdns'
+import { ping } from '@libp2p/ping'
+import { tcp } from '@libp2p/tcp'
+import { createLibp2p } from 'libp2p'
+import { GOSSIP_SIZE_BYTES_MAX } from '../../protocol/limits.ts'
+
+export const DHT_PROTOCOL = '/relay-node/kad/1.0.0'
+
+/** What sealing and signing may add to a gossip message. */
+const GOSSIP_OVERHEAD_BYTES_MAX = 1024
+export const GOSSIP_MESSAGE_BYTES_MAX = GOSSIP_SIZE_BYTES_MAX + GOSSIP_OVERHEAD_BYTES_MAX
+
+export interface HostOptions {
+  privateKey: PrivateKey
+  listen: readonly string[]
+  announce: readonly string[]
+  /** Whether there are bootstrap servers, so that a DHT is worth its work. */
+  dht: boolean
+  gater: ConnectionGater
+  inTopic(topic: string): boolean
+  /** A listen address could not be used. libp2p itself only says so in its log. */
+  onListenFailure(address: string, error: unknown): void
+}
+
+export type Host = Awaited<ReturnType<typeof createHost>>
+type Components = Pick<MulticastDNSComponents, 'addressManager' | 'logger'> & Pick<Parameters<ReturnType<typeof identify>>[0], 'registrar'>
+
+/** Not started yet. */
+export function createHost(options: HostOptions) {
+  return createLibp2p({
+    start: false,
+    privateKey: options.privateKey,
+    nodeInfo: { userAgent: 'relay-node/1' },
+    addresses: { listen: [...options.listen], appendAnnounce: [...options.announce] },
+    transports: [watchedTcp(options.onListenFailure)],
+    connectionEncrypters: [noise()],
+    // The default window of 16 MiB overflows the 4 MiB that a paused stream may hold, which resets it.
+    streamMuxers: [yamux({ streamOptions: { maxStreamWindowSize: 1 << 20 } })],
+    // A laptop without a network still starts.
+    transportManager: { faultTolerance: FaultTolerance.NO_FATAL },
+    connectionGater: options.gater,
+    connectionManager: {
+      maxConnections: 128,
+      inboundConnectionThreshold: 50, // A second and an IP; an office comes back all at once.
+      maxIncomingPendingConnections: 32,
+      maxParallelDials: 16,
+      maxPeerAddrsToDial: 8,
+      addressDialTimeout: 4_000,
+      addressSorter: () => 0, // The address book has put them in order.
+      reconnectRetries: 0, // The keeper redials, and for ever.
+    },
+    // Finds a dead connection within 25 s, yet does not kill a busy one for one slow ping.
+    connectionMonitor: { pingInterval: 10_000, pingTimeout: { minTimeout: 15_000 } },
+    services: {
+      // We ask for it ourselves once a connection is a teammate's, since it is what starts gossip.
+      identify: identify({ runOnConnectionOpen: false, maxInboundStreams: 4, maxOutboundStreams: 4 }),
+      identifyPush: identifyPush({ maxInboundStreams: 4, maxOutboundStreams: 4 }),
+      // The monitor pings too; with the default limit of one, two at once kill the connection.
+      ping: ping({ maxOutboundStreams: 8, maxInboundStreams: 16 }),
+      gossip: gossipsub({
+        floodPublish: true,
+        allowPublishToZeroTopicPeers: true,
+        emitSelf: false,
+        fallbackToFloodsub: false,
+        doPX: false,
+        D: 8,
+        Dlo: 6,
+        Dhi: 12,
+        Dlazy: 8,
+        maxInboundDataLength: 256 * 1024,
+        // By default 14 peers behind one IP silence each other. Who misbehaves is the roster's business.
+        scoreParams: { IPColocationFactorWeight: 0, behaviourPenaltyWeight: 0 },
+        // `allowedTopics` is fixed for good when the node is made; this asks each time, before anything is cached.
+        dataTransform: {
+          inboundTransform(topic, data) {
+            if (!options.inTopic(topic) || data.length > GOSSIP_MESSAGE_BYTES_MAX) throw new Error('not for us')
+            return data
+          },
+          outboundTransform: (_topic, data) => data,
+        },
+      }),
+      parts: ({ addressManager, registrar, logger }: Components): Components => ({ addressManager, registrar, logger }),
+      // Private addresses are kept: a team may live on one network. Without servers it would only wait.
+      ...(options.dht ? { dht: kadDHT({ protocol: DHT_PROTOCOL, clientMode: true, peerInfoMapper: passthroughMapper }) } : {}),
+    },
+  })
+}
+
+/** TCP that tells why it could not listen. */
+function watchedTcp(onListenFailure: HostOptions['onListenFailure']): ReturnType<typeof tcp> {
+  return (components) => {
+    const transport = tcp()(components)
+    const createListener = transport.createListener.bind(transport)
+    transport.createListener = (listenerOptions) => {
+      const listener = createListener(listenerOptions)
+      const listen = listener.listen.bind(listener)
+      listener.listen = async (address) => {
+        try {
+          await listen(address)
+        } catch (error) {
+          onListenFailure(address.toString(), error)
+          throw error
+        }
+      }
+      return listener
+    }
+    return transport
+  }
+}

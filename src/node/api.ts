@@ -1,0 +1,381 @@
+/**
+ * What a running node does for its front ends. Parameters and results are JSON, snake_case; the
+ * local interface hands them through unchanged.
+ *
+ * Whatever came from a peer is {@link Untrusted}: it cannot be read as text without naming the one
+ * function that wraps it for an agent, or shows it to a person.
+ */
+import type { ContinuityRecord, Intent, Outcome, ProposedAction, Verdict } from '../../protocol/index.ts'
+
+declare const fromPeer: unique symbol
+/** Data from another person's node. On the wire it is plain JSON. */
+export interface Untrusted<T> {
+  readonly [fromPeer]: T
+}
+/** Content by this node's own member, or a peer's. Exactly one of the two keys is there. */
+export type Content<T> = { own: T; untrusted?: never } | { own?: never; untrusted: Untrusted<T> }
+
+/** For whoever builds a result. */
+export function untrusted<T>(value: T): Untrusted<T> {
+  return value as unknown as Untrusted<T>
+}
+
+export type Status = 'pending' | 'accepted' | 'completed' | 'cancelled'
+export type Side = 'in' | 'out'
+export type Trust = 'verified' | 'unverified' | 'changed'
+/** RFC 3339, UTC. */
+export type Time = string
+
+/** What was observed about transport; each fact is absent until observed. */
+export interface Delivery {
+  stored_here: boolean
+  carriers?: { name: string; at: Time }[]
+  delivered?: { device: string; at: Time }[]
+  accepted?: { device: string; at: Time }
+}
+
+/** Stands in every answer on a thread. */
+export interface ThreadCommon {
+  thread_id: string
+  status: Status
+  /** No later entry can change the status. */
+  final: boolean
+  /** Devices (`member/device`) whose word is missing until it is final. */
+  waiting_for: string[]
+  delivery: Delivery
+}
+
+/** Who, as pinned in the roster of this node: verified facts. */
+export interface Party {
+  handle: string
+  /** `member/device` */
+  device: string
+  trust: Trust
+}
+
+export interface ArtifactInput {
+  type: 'file_diff' | 'file_ref' | 'test_command' | 'api_contract' | 'link' | 'file'
+  [field: string]: unknown
+}
+
+/** An artifact's place in the index: facts that this node computed. */
+export interface ArtifactFacts {
+  artifact_id: string
+  type: ArtifactInput['type']
+  size: number
+  sha256: string
+  /** Entry that carries it. */
+  entry_id: string
+}
+export type ArtifactListing = ArtifactFacts & {
+  /** Names, paths, commands and addresses; long content is left to read_artifact. */
+  content: Content<Record<string, string>>
+}
+
+export interface EntryView {
+  entry_id: string
+  /** msg_… of a message; absent for other kinds. */
+  message_id?: string
+  kind: 'create' | 'accept' | 'cancel' | 'complete' | 'message' | 'revise' | 'annotate' | 'resolve' | 'approve' | 'share'
+  from: Party
+  /** True if a device of this node's own member wrote it. */
+  mine: boolean
+  sequence_no?: number
+  /** Like 3′: a second entry with the same number, written at once on another device of that side. */
+  sequence_mark?: string
+  /** The author's clock; a claim. */
+  sent_at: Time
+  received_at: Time
+  late: boolean
+  cut: boolean
+  void: boolean
+  outcome?: Outcome
+  verdict?: Verdict
+  /** missing: not here yet. unreadable: it does not open or is not of its kind's shape. */
+  body: 'ok' | 'missing' | 'unreadable' | 'none'
+  content?: Content<EntryContent>
+  artifacts?: ArtifactListing[]
+}
+
+/** The readable part of a body, by kind. */
+export interface EntryContent {
+  summary?: string
+  record?: ContinuityRecord
+  question?: string
+  proposed_action?: ProposedAction
+  body?: string
+  payload?: unknown
+  result_summary?: string
+  reason?: string
+  note?: string
+  text?: string
+}
+
+export interface ActionView {
+  /** MAC of the exact bytes of the proposed action, hex: what an approval binds to. */
+  digest: string
+  /** none: nobody has answered. */
+  verdict: Verdict | 'none'
+  /** The proposed action here is not the one that the handoff's header names. */
+  mismatch: boolean
+}
+
+export interface ThreadView extends ThreadCommon {
+  intent: Intent
+  side: Side
+  from: Party
+  to: { handle: string; trust: Trust }
+  created_at: Time
+  parent_thread_id?: string
+  revision_id: string
+  action?: ActionView
+  /** Several accepts or completes count; the lead is named. */
+  lead?: { accepted?: string; completed?: string }
+  conflicting: boolean
+  repudiated: boolean
+  /** Devices that signed two entries with one number. */
+  forks: string[]
+  unread_count: number
+  entries: EntryView[]
+  artifacts: ArtifactListing[]
+  /** SHA-256 over ids, status, lead, void, cut and late: equal on every peer that holds the same entries. */
+  state_digest: string
+  /** Devices of the thread and, per device, the number of its newest entry here. */
+  participants: { handle: string; device: string; side: 'sender' | 'recipient' | 'reader' }[]
+  next_cursor?: string
+}
+
+export interface InboxItem {
+  thread_id: string
+  intent: Intent
+  side: Side
+  sender: Party
+  recipient: string
+  status: Status
+  final: boolean
+  unread_count: number
+  created_at: Time
+  updated_at: Time
+  age_s: number
+  /** At most 240 characters of the newest readable text. */
+  preview?: Content<string>
+}
+
+export interface InboxPage {
+  items: InboxItem[]
+  next_cursor?: string
+  timed_out: boolean
+}
+
+export interface Teammate {
+  handle: string
+  kind: 'person' | 'service'
+  role: 'member' | 'reader'
+  trust: Trust
+  me: boolean
+  devices: { device: string; peer_id: string; reachable: boolean; path?: string; round_trip_ms?: number; last_seen?: Time; removed: boolean }[]
+  reachable: boolean
+  last_seen?: Time
+  blocked: boolean
+}
+
+export interface WhoAmI {
+  handle?: string
+  member?: string
+  device?: string
+  peer_id: string
+  workspaces: string[]
+  role?: 'member' | 'reader'
+  kind?: 'person' | 'service'
+  owner: boolean
+  /** `alone` until a workspace is made or joined. */
+  node_state: 'ready' | 'alone'
+  reachable_peers: number
+}
+
+export interface NodeStatus extends WhoAmI {
+  pid: number
+  version: string
+  protocol: number
+  started_at: Time
+  addresses: string[]
+  store_format: number
+  teammates: Teammate[]
+  threads: number
+  unread: number
+  /** Entries that some device has not acknowledged yet. */
+  outbox: number
+  /** Refusals by name since the node started. */
+  refused: Record<string, number>
+  roster: { position: number; forked: boolean }
+  clock_ms: number
+}
+
+/** Given by each front end with every call. */
+export interface Caller {
+  /** UUID of the front end's session: header relay-session. */
+  session: string
+}
+
+export interface WriteMetadata {
+  client_idempotency_key?: string | undefined
+}
+export interface ProposedActionInput extends ProposedAction {}
+
+export interface NewHandoffParams {
+  recipient: string
+  intent: Intent
+  /** Text parts are joined by a blank line: the summary. */
+  message: { role?: string | undefined; parts: { type: 'text'; text: string }[] }
+  artifacts?: ArtifactInput[] | undefined
+  question?: string | undefined
+  proposed_action?: ProposedActionInput | undefined
+  record?: ContinuityRecord | undefined
+  parent_thread_id?: string | undefined
+  metadata?: WriteMetadata | undefined
+}
+export interface NewMessageParams {
+  thread_id: string
+  message: { role?: string | undefined; parts: { type: 'text'; text: string }[] }
+  payload?: unknown
+  artifacts?: ArtifactInput[] | undefined
+  metadata?: WriteMetadata | undefined
+}
+export interface HandoffResult extends ThreadCommon {
+  message_id: string
+  sequence_no: number
+  revision_id: string
+  artifact_ids: string[]
+  similar: string[]
+  warnings: string[]
+}
+export interface MessageResult extends ThreadCommon {
+  message_id: string
+  sequence_no: number
+  artifact_ids: string[]
+}
+export interface GetThreadParams {
+  thread_id: string
+  revision_id?: string | undefined
+  annotations?: 'open' | 'all' | undefined
+  cursor?: string | undefined
+  /** Move this member's read mark to what is returned. */
+  mark_read?: boolean | undefined
+}
+export interface ListThreadsParams {
+  status?: Status[] | undefined
+  side?: Side | undefined
+  cursor?: string | undefined
+  limit?: number | undefined
+  wait_s?: number | undefined
+}
+export interface AcceptParams {
+  thread_id: string
+  expected_revision_id?: string | undefined
+  metadata?: WriteMetadata | undefined
+}
+/** The whole thread, and what a receiver has to check before working on it. */
+export type AcceptResult = ThreadView & { checklist: string[] }
+export interface CompleteParams {
+  thread_id: string
+  result_summary: string
+  outcome?: Outcome | undefined
+  artifacts?: ArtifactInput[] | undefined
+  metadata?: WriteMetadata | undefined
+}
+export interface CancelParams {
+  thread_id: string
+  reason?: string | undefined
+  metadata?: WriteMetadata | undefined
+}
+export interface ArtifactParams {
+  thread_id: string
+  artifact_id: string
+  offset?: number | undefined
+  max_bytes?: number | undefined
+}
+export type ArtifactSlice = {
+  thread_id: string
+  artifact_id: string
+  type: ArtifactInput['type']
+  from: Party
+  entry_id: string
+  offset: number
+  size: number
+  sha256: string
+  truncated: boolean
+  next_offset?: number
+  /** text where the slice is UTF-8, else base64. */
+  encoding: 'utf8' | 'base64'
+  content: Content<string>
+}
+export interface VerdictParams {
+  thread_id: string
+  /** Full digest of the proposed action, hex. */
+  digest: string
+  reason?: string | undefined
+  metadata?: WriteMetadata | undefined
+}
+export interface VerdictResult extends ThreadCommon {
+  verdict: Verdict
+}
+export interface InviteParams {
+  name: string
+  expires_s?: number | undefined
+  standalone?: boolean | undefined
+}
+export interface InviteResult {
+  invite_id: string
+  /** The code to hand over by a channel that both trust. */
+  code: string
+  /** The same secret as twelve words; absent for a standalone code. */
+  words?: string[]
+  handle: string
+  expires_at: Time
+}
+export interface InviteListing {
+  invite_id: string
+  handle: string
+  expires_at: Time
+  state: 'open' | 'used' | 'expired' | 'withdrawn'
+}
+export interface JoinParams {
+  code: string
+}
+export interface JoinResult {
+  handle: string
+  workspace: string
+  inviter: string
+  trust: Trust
+}
+
+/** Something happened that a front end may want to look at. `cursor` grows with local arrival order. */
+export interface NodeEvent {
+  type: 'inbox' | 'thread' | 'status'
+  thread_id?: string
+  cursor: string
+}
+
+/** Every method may throw ApiError; nothing else leaves the node. */
+export interface NodeApi {
+  whoami(): Promise<WhoAmI>
+  status(): Promise<NodeStatus>
+  listTeammates(params: { role?: 'member' | 'reader' | undefined; cursor?: string | undefined }): Promise<{ items: Teammate[]; next_cursor?: string }>
+  sendHandoff(params: NewHandoffParams, caller: Caller): Promise<HandoffResult>
+  sendMessage(params: NewMessageParams, caller: Caller): Promise<MessageResult>
+  getThread(params: GetThreadParams): Promise<ThreadView>
+  listThreads(params: ListThreadsParams, signal?: AbortSignal): Promise<InboxPage>
+  accept(params: AcceptParams, caller: Caller): Promise<AcceptResult>
+  complete(params: CompleteParams, caller: Caller): Promise<ThreadCommon>
+  cancel(params: CancelParams, caller: Caller): Promise<ThreadCommon>
+  readArtifact(params: ArtifactParams): Promise<ArtifactSlice>
+  approve(params: VerdictParams, caller: Caller): Promise<VerdictResult>
+  reject(params: VerdictParams, caller: Caller): Promise<VerdictResult>
+  invite(params: InviteParams): Promise<InviteResult>
+  listInvites(): Promise<{ items: InviteListing[] }>
+  revokeInvite(params: { invite_id: string }): Promise<InviteListing>
+  join(params: JoinParams, signal?: AbortSignal): Promise<JoinResult>
+  ping(params: { handle: string }, signal?: AbortSignal): Promise<{ items: { device: string; round_trip_ms?: number; path?: string; failure?: string }[] }>
+  /** Calls `listener` for each event until the returned function is called. */
+  onEvent(listener: (event: NodeEvent) => void): () => void
+}

@@ -1,0 +1,147 @@
+/** From a schema's findings to the error that a caller can act on: it names the field and the rule. */
+import type * as z from 'zod'
+import { ARTIFACTS_COUNT_MAX, BODY_SIZE_BYTES_MAX, type Intent } from '../../protocol/index.ts'
+import { ApiError } from '../node/api-error.ts'
+
+const FINDINGS_COUNT_MAX = 5
+const NAME_LENGTH_CHARS_MAX = 60
+
+interface Finding {
+  field: string
+  rule: string
+}
+
+/**
+ * The value as its schema has it.
+ *
+ * @throws ApiError invalid_params; details.findings lists {field, rule}
+ */
+export function check<T>(schema: z.ZodType<T>, value: unknown): T {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const findings = parsed.error.issues.flatMap((issue) => findingsOf(issue, value)).slice(0, FINDINGS_COUNT_MAX)
+  throw invalidParams(findings)
+}
+
+export function invalidParams(findings: Finding[]): ApiError {
+  const message = findings.map(({ field, rule }) => `${field} ${rule}`).join('; ')
+  return new ApiError('invalid_params', message, { hint: 'Correct what is named and call again.', details: { findings } })
+}
+
+function findingsOf(issue: z.core.$ZodIssue, root: unknown): Finding[] {
+  const field = fieldName(issue.path)
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({ field: fieldName([...issue.path, key]), rule: 'is not a known field' }))
+  }
+  return [{ field, rule: ruleOf(issue, valueAt(root, issue.path) === undefined) }]
+}
+
+function ruleOf(issue: z.core.$ZodIssue, missing: boolean): string {
+  switch (issue.code) {
+    case 'invalid_type': {
+      const wanted = `${/^[aeiou]/.test(issue.expected) ? 'an' : 'a'} ${issue.expected}`
+      return missing ? `is required and must be ${wanted}` : `must be ${wanted}`
+    }
+    case 'invalid_value':
+      return `${missing ? 'is required and ' : ''}must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.join(', ')}`
+    case 'too_big':
+      return `must be at most ${String(issue.maximum)}${unitOf(issue.origin)}`
+    case 'too_small':
+      return `must be at least ${String(issue.minimum)}${unitOf(issue.origin)}`
+    case 'invalid_format':
+      return `must be ${issue.format}`
+    default:
+      return issue.message
+  }
+}
+
+function unitOf(origin: string): string {
+  if (origin === 'string') return ' characters long'
+  return origin === 'array' ? ' items long' : ''
+}
+
+function fieldName(path: readonly PropertyKey[]): string {
+  if (path.length === 0) return 'params'
+  const name = path.reduce<string>(
+    (before, key) => (typeof key === 'number' ? `${before}[${key}]` : `${before}${before === '' ? '' : '.'}${String(key)}`),
+    '',
+  )
+  return name.length > NAME_LENGTH_CHARS_MAX ? `${name.slice(0, NAME_LENGTH_CHARS_MAX).toWellFormed()}…` : name
+}
+
+function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, key) => (isObject(value) ? Reflect.get(value, key) : undefined), root)
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+/**
+ * What each intent must and must not carry.
+ *
+ * @throws ApiError invalid_intent_payload
+ */
+export function checkIntent(params: { intent: Intent; proposed_action?: unknown; question?: unknown }): void {
+  const { intent } = params
+  const has = params.proposed_action !== undefined
+  if (intent === 'propose_action' && !has) {
+    throw new ApiError('invalid_intent_payload', 'proposed_action is required with intent propose_action', {
+      hint: 'Add proposed_action {description, target_files, rationale}, or use intent inform or ask_question.',
+      details: { field: 'proposed_action', intent },
+    })
+  }
+  if (intent !== 'propose_action' && has) {
+    throw new ApiError('invalid_intent_payload', `proposed_action is not allowed with intent ${intent}`, {
+      hint: 'Use intent propose_action, or leave proposed_action out.',
+      details: { field: 'proposed_action', intent },
+    })
+  }
+  if (intent !== 'ask_question' && params.question !== undefined) {
+    throw new ApiError('invalid_intent_payload', `question is not allowed with intent ${intent}`, {
+      hint: 'Use intent ask_question, or put the question into the summary.',
+      details: { field: 'question', intent },
+    })
+  }
+}
+
+/**
+ * Refuses what cannot fit into one body, whatever its encoding: the UTF-8 bytes of all text, and the bytes that base64 stands for.
+ * What passes may still be refused by the node, which measures the encoded body.
+ *
+ * @param content everything that would be sealed into one body
+ * @throws ApiError payload_too_large; details {field, limit, size} in bytes, or in items for a list of artifacts
+ */
+export function checkSize(content: { artifacts?: readonly unknown[] | undefined; [field: string]: unknown }): void {
+  const count = content.artifacts?.length ?? 0
+  if (count > ARTIFACTS_COUNT_MAX) {
+    throw new ApiError('payload_too_large', `${count} artifacts; at most ${ARTIFACTS_COUNT_MAX} travel together`, {
+      hint: 'Send the most important ones here and the rest with send_message.',
+      details: { field: 'artifacts', limit: ARTIFACTS_COUNT_MAX, size: count },
+    })
+  }
+  const size = contentSize(content)
+  if (size > BODY_SIZE_BYTES_MAX) throw tooLarge(Object.keys(content).join(', '), size, BODY_SIZE_BYTES_MAX)
+}
+
+export function tooLarge(field: string, size: number | undefined, limit: number): ApiError {
+  const measured = size === undefined ? `more than ${limit}` : String(size)
+  return new ApiError('payload_too_large', `${field}: ${measured} bytes; at most ${limit} bytes fit`, {
+    hint: 'Shorten it, send it in parts with send_message, or name a commit with a file_ref artifact.',
+    details: { field, limit, size: size ?? limit + 1 },
+  })
+}
+
+function contentSize(root: unknown): number {
+  let size = 0
+  const waiting: unknown[] = [root]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (typeof next === 'string') size += Buffer.byteLength(next)
+    if (!isObject(next)) continue
+    for (const [key, value] of Object.entries(next)) {
+      if (key === 'base64' && typeof value === 'string') size += Math.floor((value.length * 3) / 4) - 2
+      else if (value !== undefined && value !== null) waiting.push(value)
+    }
+  }
+  return size
+}

@@ -1,0 +1,387 @@
+/**
+ * A node in memory for tests of the front ends: one teammate, one thread from it, one thread to it. Enough rules
+ * to answer like a node; whatever the teammate wrote is text that the test chooses.
+ */
+import { createHash } from 'node:crypto'
+import { API_ERRORS, ApiError, type ApiSymbol } from '../../src/node/api-error.ts'
+import {
+  type ArtifactListing,
+  type Caller,
+  type Content,
+  type EntryView,
+  type NodeApi,
+  type NodeEvent,
+  type Party,
+  type Status,
+  type ThreadCommon,
+  type ThreadView,
+  untrusted,
+} from '../../src/node/api.ts'
+
+export const BOB: Party = { handle: 'bob@acme', device: 'bob/bobs-mbp', trust: 'verified' }
+export const FRANK: Party = { handle: 'frank@acme', device: 'frank/frank-xps', trust: 'unverified' }
+const TIME = '2026-11-30T12:00:00.000Z'
+export const FRANKS_THREAD = 'th_from_frank'
+
+export interface ScriptedCall {
+  method: keyof NodeApi
+  params: unknown
+  caller?: Caller
+}
+
+export interface ScriptedNode {
+  api: NodeApi
+  calls: ScriptedCall[]
+  emit(event: NodeEvent): void
+  /** Resolves once so many listen. */
+  listening(count: number): Promise<void>
+  /** The next call of `method` throws. */
+  failNext(method: keyof NodeApi, error: unknown): void
+  /** The next call of `method` stays open: `arrived` tells that it is there, `release` lets it go on. */
+  holdNext(method: keyof NodeApi): Held
+}
+export interface Held {
+  arrived: Promise<AbortSignal | undefined>
+  release(): void
+}
+
+export interface ScriptOptions {
+  /** Stands in every field that a teammate can write. */
+  peerText?: string
+  /** Entries by the teammate in its thread, beside the first one. */
+  replies?: number
+  /** Bytes of the teammate's artifact. */
+  artifact?: Buffer
+}
+
+export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
+  const { peerText = 'The answer is now paginated.', replies = 0, artifact = Buffer.from(`-a\n+b\n${peerText}`) } = options
+  const threads = new Map<string, ThreadView>()
+  const receipts = new Map<string, { payload: string; result: unknown }>()
+  const listeners = new Set<(event: NodeEvent) => void>()
+  const waitingForListeners: { count: number; resolve: () => void }[] = []
+  const calls: ScriptedCall[] = []
+  const failures = new Map<keyof NodeApi, unknown>()
+  const holds = new Map<keyof NodeApi, { arrive(signal?: AbortSignal): void; released: Promise<void> }>()
+
+  const theirs = <T>(value: T): Content<T> => ({ untrusted: untrusted(value) })
+
+  function listing(id: string, content: Content<Record<string, string>>, bytes: Buffer): ArtifactListing {
+    return { artifact_id: id, type: 'file_diff', size: bytes.length, sha256: sha256(bytes), entry_id: 'e_1', content }
+  }
+
+  function entry(sequence: number, from: Party, content: Content<{ summary?: string; body?: string; payload?: unknown }>): EntryView {
+    return {
+      entry_id: `e_${sequence}`,
+      message_id: `msg_${sequence}`,
+      kind: sequence === 1 ? 'create' : 'message',
+      from,
+      mine: from === BOB,
+      sequence_no: sequence,
+      sent_at: TIME,
+      received_at: TIME,
+      late: false,
+      cut: false,
+      void: false,
+      body: 'ok',
+      content,
+      artifacts: [],
+    }
+  }
+
+  function newThread(id: string, mine: boolean, extra: Partial<ThreadView>): ThreadView {
+    const view: ThreadView = {
+      thread_id: id,
+      status: 'pending',
+      final: false,
+      waiting_for: [mine ? FRANK.device : BOB.device],
+      delivery: { stored_here: true, delivered: [{ device: BOB.device, at: TIME }] },
+      intent: 'inform',
+      side: mine ? 'out' : 'in',
+      from: mine ? BOB : FRANK,
+      to: { handle: mine ? FRANK.handle : BOB.handle, trust: 'unverified' },
+      created_at: TIME,
+      revision_id: 'rev_1',
+      conflicting: false,
+      repudiated: false,
+      forks: [],
+      unread_count: mine ? 0 : 1 + replies,
+      entries: [],
+      artifacts: [],
+      state_digest: sha256(Buffer.from(id)),
+      participants: [],
+      ...extra,
+    }
+    threads.set(id, view)
+    return view
+  }
+
+  newThread(FRANKS_THREAD, false, {
+    intent: 'propose_action',
+    action: { digest: 'ab'.repeat(32), verdict: 'none', mismatch: false },
+    artifacts: [listing('art_1', theirs({ path: peerText, diff: peerText }), artifact)],
+    entries: [
+      {
+        ...entry(1, FRANK, theirs({ summary: peerText, question: peerText, proposed_action: proposedAction(peerText), record: recordOf(peerText) })),
+        artifacts: [listing('art_1', theirs({ path: peerText, diff: peerText }), artifact)],
+      },
+      ...Array.from({ length: replies }, (_, index) =>
+        entry(index + 2, FRANK, theirs({ body: peerText, payload: { [peerText]: [peerText] } })),
+      ),
+    ],
+  })
+
+  function thread(id: string): ThreadView {
+    const found = threads.get(id)
+    if (found === undefined) throw new ApiError('thread_not_found', 'no such thread here', { hint: 'Look into check_inbox.' })
+    return found
+  }
+
+  function common(view: ThreadView): ThreadCommon {
+    const { thread_id, status, final, waiting_for, delivery } = view
+    return { thread_id, status, final, waiting_for, delivery }
+  }
+
+  function move(view: ThreadView, status: Status): ThreadView {
+    const next = { ...view, status, final: true, waiting_for: [] }
+    threads.set(view.thread_id, next)
+    return next
+  }
+
+  function open(id: string): ThreadView {
+    const view = thread(id)
+    if (view.status === 'pending' || view.status === 'accepted') return view
+    throw new ApiError('thread_terminal', `the thread is ${view.status}`, { details: { untrusted: untrusted({ reason: peerText }) } })
+  }
+
+  /** Once a key: the same payload gives the same result, another one is refused. */
+  function once<T>(method: string, params: { metadata?: { client_idempotency_key?: string | undefined } | undefined }, run: () => T): T {
+    const key = params.metadata?.client_idempotency_key
+    if (key === undefined) return run()
+    const payload = JSON.stringify({ ...params, metadata: undefined })
+    const known = receipts.get(`${method} ${key}`)
+    if (known === undefined) {
+      const result = run()
+      receipts.set(`${method} ${key}`, { payload, result })
+      return result
+    }
+    if (known.payload !== payload) throw new ApiError('duplicate_idempotency_key', 'this key was used for another call')
+    return known.result as T
+  }
+
+  async function enter(method: keyof NodeApi, params: unknown, about: { caller?: Caller; signal?: AbortSignal | undefined } = {}): Promise<void> {
+    const { caller, signal } = about
+    calls.push({ method, params, ...(caller === undefined ? {} : { caller }) })
+    const hold = holds.get(method)
+    holds.delete(method)
+    hold?.arrive(signal)
+    if (hold !== undefined) await Promise.race([hold.released, aborted(signal)])
+    const failure = failures.get(method)
+    failures.delete(method)
+    if (failure !== undefined) throw failure
+  }
+
+  const me = { peer_id: '12D3KooWBob', workspaces: ['acme'], handle: BOB.handle, member: 'bob', device: BOB.device, owner: true, node_state: 'ready' as const, reachable_peers: 1, role: 'member' as const, kind: 'person' as const }
+
+  const api: NodeApi = {
+    async whoami() {
+      await enter('whoami', {})
+      return me
+    },
+    async status() {
+      await enter('status', {})
+      return {
+        ...me,
+        pid: process.pid,
+        version: '0.0.0',
+        protocol: 1,
+        started_at: TIME,
+        addresses: [],
+        store_format: 1,
+        teammates: [],
+        threads: threads.size,
+        unread: 1,
+        outbox: 0,
+        refused: {},
+        roster: { position: 3, forked: false },
+        clock_ms: 0,
+      }
+    },
+    async listTeammates(params) {
+      await enter('listTeammates', params)
+      const device = { device: FRANK.device, peer_id: '12D3KooWFrank', reachable: true, path: 'direct', round_trip_ms: 3, last_seen: TIME, removed: false }
+      return { items: [{ handle: FRANK.handle, kind: 'person', role: 'member', trust: FRANK.trust, me: false, devices: [device], reachable: true, last_seen: TIME, blocked: false }] }
+    },
+    async sendHandoff(params, caller) {
+      await enter('sendHandoff', params, { caller })
+      return once('sendHandoff', params, () => {
+        if (params.recipient !== FRANK.handle) throw new ApiError('recipient_not_found', `nobody is called ${params.recipient}`)
+        const id = `th_${threads.size}`
+        const summary = params.message.parts.map((part) => part.text).join('\n\n')
+        const view = newThread(id, true, { intent: params.intent, entries: [entry(1, BOB, { own: { summary } })] })
+        return { ...common(view), message_id: 'msg_1', sequence_no: 1, revision_id: 'rev_1', artifact_ids: [], similar: [], warnings: [] }
+      })
+    },
+    async sendMessage(params, caller) {
+      await enter('sendMessage', params, { caller })
+      return once('sendMessage', params, () => {
+        const view = open(params.thread_id)
+        const body = params.message.parts.map((part) => part.text).join('\n\n')
+        const sequence = view.entries.length + 1
+        view.entries.push(entry(sequence, BOB, { own: { body } }))
+        return { ...common(view), message_id: `msg_${sequence}`, sequence_no: sequence, artifact_ids: [] }
+      })
+    },
+    async getThread(params) {
+      await enter('getThread', params)
+      const view = thread(params.thread_id)
+      const from = params.cursor === undefined ? 0 : Number(params.cursor)
+      const entries = view.entries.slice(from, from + 50)
+      const more = from + entries.length < view.entries.length
+      return { ...view, entries, ...(more ? { next_cursor: String(from + entries.length) } : {}) }
+    },
+    async listThreads(params, signal) {
+      await enter('listThreads', params, { signal })
+      const { limit = 50, cursor = '0' } = params
+      const wanted = [...threads.values()].filter((view) => params.status?.includes(view.status) ?? true)
+      const page = wanted.slice(Number(cursor), Number(cursor) + limit)
+      const end = Number(cursor) + page.length
+      return {
+        items: page.map((view) => ({
+          thread_id: view.thread_id,
+          intent: view.intent,
+          side: view.side,
+          sender: view.from,
+          recipient: view.to.handle,
+          status: view.status,
+          final: view.final,
+          unread_count: view.unread_count,
+          created_at: TIME,
+          updated_at: TIME,
+          age_s: 60,
+          preview: view.side === 'in' ? theirs(peerText.slice(0, 240).toWellFormed()) : { own: 'mine' },
+        })),
+        timed_out: params.wait_s !== undefined,
+        ...(end < wanted.length ? { next_cursor: String(end) } : {}),
+      }
+    },
+    async accept(params, caller) {
+      await enter('accept', params, { caller })
+      return once('accept', params, () => {
+        const view = open(params.thread_id)
+        if (view.side === 'out') throw new ApiError('not_authorized_transition', 'only the recipient accepts')
+        if (view.status === 'accepted') throw new ApiError('state_changed', 'another session has accepted it')
+        return { ...move(view, 'accepted'), checklist: ['Look at the diff before you apply it.'] }
+      })
+    },
+    async complete(params, caller) {
+      await enter('complete', params, { caller })
+      return once('complete', params, () => common(move(open(params.thread_id), 'completed')))
+    },
+    async cancel(params, caller) {
+      await enter('cancel', params, { caller })
+      return once('cancel', params, () => common(move(open(params.thread_id), 'cancelled')))
+    },
+    async readArtifact(params) {
+      await enter('readArtifact', params)
+      if (params.artifact_id !== 'art_1') throw new ApiError('artifact_not_found', 'no such artifact in this thread')
+      const { offset = 0, max_bytes = 16 * 1024 } = params
+      const slice = artifact.subarray(offset, offset + max_bytes)
+      const isText = slice.equals(Buffer.from(slice.toString('utf8')))
+      const end = offset + slice.length
+      return {
+        thread_id: params.thread_id,
+        artifact_id: params.artifact_id,
+        type: 'file_diff',
+        from: FRANK,
+        entry_id: 'e_1',
+        offset,
+        size: artifact.length,
+        sha256: sha256(artifact),
+        truncated: end < artifact.length,
+        ...(end < artifact.length ? { next_offset: end } : {}),
+        encoding: isText ? 'utf8' : 'base64',
+        content: theirs(slice.toString(isText ? 'utf8' : 'base64')),
+      }
+    },
+    async approve(params, caller) {
+      await enter('approve', params, { caller })
+      return { ...common(open(params.thread_id)), verdict: 'approved' }
+    },
+    async reject(params, caller) {
+      await enter('reject', params, { caller })
+      return { ...common(open(params.thread_id)), verdict: 'rejected' }
+    },
+    async invite(params) {
+      await enter('invite', params)
+      return { invite_id: 'inv_1', code: 'relay1code', handle: `${params.name}@acme`, expires_at: TIME }
+    },
+    async listInvites() {
+      await enter('listInvites', {})
+      return { items: [{ invite_id: 'inv_1', handle: 'frank@acme', expires_at: TIME, state: 'open' }] }
+    },
+    async revokeInvite(params) {
+      await enter('revokeInvite', params)
+      return { invite_id: params.invite_id, handle: 'frank@acme', expires_at: TIME, state: 'withdrawn' }
+    },
+    async join(params, signal) {
+      await enter('join', params, { signal })
+      return { handle: 'bob@acme', workspace: 'acme', inviter: 'frank@acme', trust: 'unverified' }
+    },
+    async ping(params, signal) {
+      await enter('ping', params, { signal })
+      return { items: [{ device: FRANK.device, round_trip_ms: 3, path: 'direct' }] }
+    },
+    onEvent(listener) {
+      listeners.add(listener)
+      for (const waiting of waitingForListeners) if (listeners.size >= waiting.count) waiting.resolve()
+      return () => listeners.delete(listener)
+    },
+  }
+
+  return {
+    api,
+    calls,
+    emit: (event) => listeners.forEach((listener) => listener(event)),
+    listening: (count) => new Promise((resolve) => (listeners.size >= count ? resolve() : waitingForListeners.push({ count, resolve }))),
+    failNext: (method, error) => failures.set(method, error),
+    holdNext(method) {
+      const arrival = Promise.withResolvers<AbortSignal | undefined>()
+      const release = Promise.withResolvers<void>()
+      holds.set(method, { arrive: arrival.resolve, released: release.promise })
+      return { arrived: arrival.promise, release: release.resolve }
+    },
+  }
+}
+
+/** One error of each symbol, with a teammate's words in the place that is meant for them. */
+export function everyError(peerText: string): ApiError[] {
+  return (Object.keys(API_ERRORS) as ApiSymbol[]).map(
+    (symbol) => new ApiError(symbol, `it is ${symbol}`, { hint: 'Do something else.', details: { fact: 1, untrusted: untrusted({ words: peerText, deep: [{ words: peerText }] }) } }),
+  )
+}
+
+function aborted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true }))
+}
+
+function sha256(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+function proposedAction(text: string) {
+  return { description: text, target_files: [text], rationale: text, suggested_diff: text, base_commit: text }
+}
+
+function recordOf(text: string) {
+  return {
+    objective: { summary: text, acceptance_criteria: [text] },
+    current_state: { complete: [text], in_progress: [text], blocked: [text], unverified: [text] },
+    decisions: [{ summary: text, rationale: text, status: 'accepted' as const }],
+    evidence: [{ label: text, claim: text, uri: text }],
+    constraints: [{ kind: 'other' as const, text }],
+    next_action: { summary: text, verification: text },
+    ownership: { next_actor: text, reviewers: [text] },
+    open_questions: [text],
+  }
+}

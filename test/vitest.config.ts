@@ -1,0 +1,39 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** Cheapest first: a broken house rule or protocol rule is told before a process or a socket is opened. */
+const PROJECTS = ['tidy', 'protocol', 'store', 'net', 'node', 'rpc', 'mcp', 'cli', 'web', 'sim', 'e2e'] as const
+
+/** A timeout catches what hangs. It never measures speed: a slow or busy machine must not fail a test. */
+const TEST_TIMEOUT_MS = 120_000
+const E2E_TIMEOUT_MS = 600_000
+
+function project(name: (typeof PROJECTS)[number], groupOrder: number) {
+  const timeout = name === 'e2e' ? E2E_TIMEOUT_MS : TEST_TIMEOUT_MS
+  return {
+    extends: true as const,
+    test: {
+      name,
+      include: [name === 'tidy' ? 'test/*.test.ts' : `test/${name}/**/*.test.ts`],
+      sequence: { groupOrder },
+      testTimeout: timeout,
+      hookTimeout: timeout,
+      teardownTimeout: timeout,
+    },
+  }
+}
+
+export default defineConfig({
+  root,
+  resolve: { alias: [
+    { find: /^relay-node$/, replacement: `${root}src/index.ts` },
+    { find: /^relay-node\/protocol$/, replacement: `${root}protocol/index.ts` },
+  ] },
+  test: {
+    maxWorkers: 2,
+    execArgv: ['--conditions=source'],
+    projects: PROJECTS.map(project),
+  },
+})
