@@ -18,6 +18,8 @@ export interface Ground {
   readonly log: RosterLog
   /** True for ids that were refused by anything but a wrong signature. */
   readonly isRefused: (id: Hex) => boolean
+  /** The thread of an entry that is stored in whichever thread; without it, a parent from another thread is just missing. */
+  readonly threadOf?: (id: Hex) => Hex | undefined
 }
 
 /** What has to arrive before the entry can be judged. */
@@ -32,11 +34,13 @@ export function authorize(ground: Ground, entry: Entry): Checked<Node> | Missing
   const { graph } = ground
   const { header } = entry
   const parentIds = parentsOf(entry)
+  if (header.kind === 'create' && parentIds.length > 0) return refuse('missing_create', 'a create has no past')
   if (parentIds.some((id) => ground.isRefused(id))) return refuse('parent_refused')
   const parents = parentIds.flatMap((id) => graph.byId.get(id) ?? [])
   const roster = ground.log.rosters.get(header.ros[1])
   if (parents.length < parentIds.length || !roster) {
     const entries = parentIds.filter((id) => !graph.byId.has(id))
+    if (entries.some((id) => (ground.threadOf?.(id) ?? entry.thread) !== entry.thread)) return refuse('thread_mismatch')
     return { ok: 'missing', entries, roster: roster ? undefined : header.ros[1] }
   }
   const placed = placeInGraph(graph, entry, parents)
@@ -56,7 +60,7 @@ function placeInGraph(graph: Graph, entry: Entry, parents: readonly Node[]): Che
   const { header } = entry
   const create = graph.byKind.create[0]
   if (header.kind === 'create') {
-    if (create || header.seq !== 0 || header.deps.length > 0) return refuse('missing_create', 'a create has no past')
+    if (create || header.seq !== 0) return refuse('missing_create', 'a thread has one create')
   } else {
     if (!create || header.th !== create.entry.id || parents.length === 0) return refuse('missing_create')
     if (header.v !== create.entry.header.v) return refuse('version_mismatch')

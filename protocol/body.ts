@@ -4,7 +4,7 @@
  */
 import * as z from 'zod'
 import { decodeCanonical, encodeCanonical, fromHex, type Hex, toHex, type Value } from './canonical.ts'
-import { derive, hash, mac, openKey, openPadded, paddedSize, sealKey, sealPadded, unwrapKey, wrapKey } from './crypto.ts'
+import { derive, hash, mac, openKey, openPadded, paddedSize, sealKey, sealPadded, tagged, unwrapKey, wrapKey } from './crypto.ts'
 import { type Draft, encodeHeader, type Entry } from './entry.ts'
 import { type Artifact, BODY, type BodyKind, type BodyOf, proposedAction, type ProposedAction, type Wrapped } from './kinds.ts'
 import { AEAD_TAG_BYTES, BODY_SIZE_BYTES_MAX } from './limits.ts'
@@ -46,11 +46,11 @@ export function commitThreadKey(key: Uint8Array, options: { nonce: Hex; ws: Hex;
 
 /** Seals an older thread key under a newer one. */
 export function sealOlderKey(newer: Uint8Array, older: Uint8Array, olderId: Hex): Hex {
-  return toHex(sealKey(derive(newer, fromHex(olderId), 'older', []), older, fromHex(olderId)))
+  return toHex(sealKey(derive(newer, fromHex(olderId), 'older', []), older, tagged('older', [fromHex(olderId)])))
 }
 
 export function openOlderKey(newer: Uint8Array, sealed: Hex, olderId: Hex): Checked<Uint8Array> {
-  return openKey(derive(newer, fromHex(olderId), 'older', []), fromHex(sealed), fromHex(olderId))
+  return openKey(derive(newer, fromHex(olderId), 'older', []), fromHex(sealed), tagged('older', [fromHex(olderId)]))
 }
 
 const ZERO_HASH = '00'.repeat(32)
@@ -68,7 +68,7 @@ function bodyKey(key: Uint8Array, header: Draft, iv: Hex): Uint8Array {
 }
 
 function bodyAad(header: Draft): Uint8Array {
-  return encodeHeader(header.body ? { ...header, body: { ...header.body, h: ZERO_HASH } } : header)
+  return tagged('aad', [encodeHeader(header.body ? { ...header, body: { ...header.body, h: ZERO_HASH } } : header)])
 }
 
 /** Canonical bytes of a body, without the keys that are undefined. Its length decides whether it fits. */

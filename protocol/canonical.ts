@@ -4,7 +4,7 @@
  */
 import * as dagCbor from '@ipld/dag-cbor'
 import { CBOR_DEPTH_MAX, CBOR_MAP_KEYS_COUNT_MAX } from './limits.ts'
-import { type Checked, pass, refuse, type Refused } from './refusal.ts'
+import { type Checked, pass, refuse } from './refusal.ts'
 
 export type Value = null | boolean | number | string | Uint8Array | readonly Value[] | { readonly [key: string]: Value }
 
@@ -32,7 +32,10 @@ export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return true
 }
 
-/** The canonical bytes of `value`. Our own values only: throws on what the format does not have. */
+/**
+ * The canonical bytes of `value`. Our own values only: what the format does not have throws, or
+ * (floats) gives bytes that every peer refuses.
+ */
 export function encodeCanonical(value: Value): Uint8Array {
   return dagCbor.encode(value)
 }
@@ -44,64 +47,100 @@ export interface DecodeLimits {
 }
 
 /**
- * The value of `bytes`, refused unless they are its one canonical encoding. Size and shape are
- * checked before the general decoder sees the bytes: deep nesting would overflow its stack.
+ * The value of `bytes`, refused unless they are its one canonical encoding. The general decoder is
+ * not used: it overflows the stack on deep nesting, drops a byte order mark that a text begins
+ * with, and knows more types than there are here.
  */
 export function decodeCanonical(bytes: Uint8Array, limits: DecodeLimits): Checked<Value> {
   if (bytes.length > limits.bytesMax) return refuse('oversize', `${bytes.length} of at most ${limits.bytesMax} bytes`)
-  const shape = checkShape(bytes, limits.depthMax ?? CBOR_DEPTH_MAX, limits.mapKeysMax ?? CBOR_MAP_KEYS_COUNT_MAX)
-  if (shape) return shape
+  const reader: Reader = { bytes, at: 0, depthMax: limits.depthMax ?? CBOR_DEPTH_MAX, mapKeysMax: limits.mapKeysMax ?? CBOR_MAP_KEYS_COUNT_MAX }
+  const value = readValue(reader, 0)
+  if (!value.ok) return value
+  if (reader.at !== bytes.length) return refuse('not_canonical', 'bytes after the end')
+  return isEncodingOf(bytes, value.value) ? value : refuse('not_canonical')
+}
+
+/** Longer integers, unsorted or repeated keys and broken text all encode to other bytes than they came in. */
+function isEncodingOf(bytes: Uint8Array, value: Value): boolean {
   try {
-    const value: Value = dagCbor.decode(bytes)
-    return sameBytes(dagCbor.encode(value), bytes) ? pass(value) : refuse('not_canonical')
+    return sameBytes(dagCbor.encode(value), bytes)
   } catch {
-    return refuse('not_canonical')
+    return false
   }
 }
 
-/** Walks the items of `bytes` without building anything, with a stack of its own. */
-function checkShape(bytes: Uint8Array, depthMax: number, mapKeysMax: number): Refused | undefined {
-  let at = 0
-  /** Items still to come at each open level. */
-  const open: number[] = [1]
-  while (open.length > 0) {
-    const left = open[open.length - 1] ?? 0
-    if (left === 0) {
-      open.pop()
-      continue
-    }
-    open[open.length - 1] = left - 1
-    const head = bytes[at++]
-    if (head === undefined) return refuse('not_canonical', 'ends early')
-    const major = head >> 5
-    const info = head & 31
-    if (major === 7) {
-      if (info !== 20 && info !== 21 && info !== 22) return refuse('not_canonical', 'a float, undefined or unknown simple value')
-      continue
-    }
-    if (major === 6) return refuse('not_canonical', 'a tag')
-    let argument = info
-    if (info >= 24) {
-      const width = info === 24 ? 1 : info === 25 ? 2 : info === 26 ? 4 : info === 27 ? 8 : 0
-      if (width === 0) return refuse('not_canonical', 'an indefinite length')
-      argument = 0
-      for (let i = 0; i < width; i++) {
-        const byte = bytes[at++]
-        if (byte === undefined) return refuse('not_canonical', 'ends early')
-        argument = argument * 256 + byte
-      }
-      if (argument > Number.MAX_SAFE_INTEGER) return refuse('not_canonical', 'an integer beyond 2^53 - 1')
-    }
-    if (major === 2 || major === 3) {
-      at += argument
-      if (at > bytes.length) return refuse('not_canonical', 'ends early')
-    } else if (major === 4 || major === 5) {
-      if (major === 5 && argument > mapKeysMax) return refuse('too_many_keys', `at most ${mapKeysMax}`)
-      // Every item takes at least one byte, so a count beyond the rest is a lie and must not be walked.
-      if (argument > bytes.length - at) return refuse('not_canonical', 'ends early')
-      if (open.length > depthMax) return refuse('too_deep', `at most ${depthMax} levels`)
-      open.push(major === 5 ? argument * 2 : argument)
-    }
+interface Reader {
+  readonly bytes: Uint8Array
+  at: number
+  readonly depthMax: number
+  readonly mapKeysMax: number
+}
+
+const text = new TextDecoder('utf-8', { ignoreBOM: true })
+const ENDS_EARLY = refuse('not_canonical', 'ends early')
+
+/** Reads the item at `reader.at`, which lies below `depth` arrays and maps. */
+function readValue(reader: Reader, depth: number): Checked<Value> {
+  const head = reader.bytes[reader.at++]
+  if (head === undefined) return ENDS_EARLY
+  const major = head >> 5
+  if (major === 7) return readSimple(head & 31)
+  if (major === 6) return refuse('not_canonical', 'a tag')
+  const argument = readArgument(reader, head & 31)
+  if (!argument.ok) return argument
+  const count = argument.value
+  if (major === 0) return argument
+  if (major === 1) return count < Number.MAX_SAFE_INTEGER ? pass(-1 - count) : refuse('not_canonical', 'an integer below -(2^53 - 1)')
+  if (major === 5 && count > reader.mapKeysMax) return refuse('too_many_keys', `at most ${reader.mapKeysMax}`)
+  // Every item takes at least one byte, so a count beyond the rest is a lie and must not be walked.
+  if (count > reader.bytes.length - reader.at) return ENDS_EARLY
+  if (major === 2 || major === 3) {
+    const content = reader.bytes.subarray(reader.at, (reader.at += count))
+    // Bytes are copied: what is kept must not hold the frame that it came in.
+    return pass(major === 2 ? new Uint8Array(content) : text.decode(content))
   }
-  return at === bytes.length ? undefined : refuse('not_canonical', 'bytes after the end')
+  if (depth >= reader.depthMax) return refuse('too_deep', `at most ${reader.depthMax} levels`)
+  return major === 4 ? readArray(reader, count, depth + 1) : readMap(reader, count, depth + 1)
+}
+
+function readSimple(info: number): Checked<Value> {
+  if (info === 20) return pass(false)
+  if (info === 21) return pass(true)
+  return info === 22 ? pass(null) : refuse('not_canonical', 'a float, undefined or unknown simple value')
+}
+
+function readArgument(reader: Reader, info: number): Checked<number> {
+  if (info < 24) return pass(info)
+  const width = info <= 27 ? 1 << (info - 24) : 0
+  if (width === 0) return refuse('not_canonical', 'an indefinite length')
+  let argument = 0
+  for (let i = 0; i < width; i++) {
+    const byte = reader.bytes[reader.at++]
+    if (byte === undefined) return ENDS_EARLY
+    argument = argument * 256 + byte
+  }
+  return Number.isSafeInteger(argument) ? pass(argument) : refuse('not_canonical', 'an integer beyond 2^53 - 1')
+}
+
+function readArray(reader: Reader, count: number, depth: number): Checked<Value> {
+  const items: Value[] = []
+  for (let i = 0; i < count; i++) {
+    const item = readValue(reader, depth)
+    if (!item.ok) return item
+    items.push(item.value)
+  }
+  return pass(items)
+}
+
+function readMap(reader: Reader, count: number, depth: number): Checked<Value> {
+  const entries: [string, Value][] = []
+  for (let i = 0; i < count; i++) {
+    const key = readValue(reader, depth)
+    if (!key.ok) return key
+    if (typeof key.value !== 'string') return refuse('not_canonical', 'a key that is no text')
+    const value = readValue(reader, depth)
+    if (!value.ok) return value
+    entries.push([key.value, value.value])
+  }
+  return pass(Object.fromEntries(entries))
 }

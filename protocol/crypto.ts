@@ -19,7 +19,7 @@ import {
   type KeyObject,
 } from 'node:crypto'
 import { Aes256Gcm, CipherSuite, DhkemX25519HkdfSha256, HkdfSha256 } from '@hpke/core'
-import { ed25519 } from '@noble/curves/ed25519.js'
+import { ed25519, x25519 } from '@noble/curves/ed25519.js'
 import { encodeCanonical, fromHex, type Hex, toHex, type Value } from './canonical.ts'
 import { AEAD_TAG_BYTES, PADDED_SIZES_BYTES } from './limits.ts'
 import { type Checked, pass, refuse } from './refusal.ts'
@@ -32,6 +32,7 @@ export type Purpose =
   | 'roster'
   | 'prekey'
   | 'prekey-id'
+  | 'mailbox'
   | 'join'
   | 'join-owner'
   | 'invite'
@@ -54,6 +55,7 @@ export type Purpose =
   | 'heads'
   | 'bucket'
   | 'digest'
+  | 'prekeys'
   | 'payload'
 
 const tags = new Map<Purpose, Uint8Array>()
@@ -153,6 +155,18 @@ const suite = new CipherSuite({ kem, kdf: new HkdfSha256(), aead: new Aes256Gcm(
 export async function prekeyPublic(seed: Uint8Array): Promise<Hex> {
   const pair = await kem.deriveKeyPair(seed.slice())
   return toHex(new Uint8Array(await kem.serializePublicKey(pair.publicKey)))
+}
+
+const ANY_SCALAR = new Uint8Array(32).fill(1)
+
+/** Refuses X25519 keys of small order: whatever is wrapped to one is open to everybody, and HPKE throws on them (RFC 9180, 7.1.4). */
+export function checkPrekey(key: Hex): Checked<Hex> {
+  try {
+    x25519.getSharedSecret(ANY_SCALAR, fromHex(key))
+    return pass(key)
+  } catch {
+    return refuse('weak_key')
+  }
 }
 
 /** Seals a 32-byte key to an X25519 public key. `ekm` is 32 fresh random bytes. */

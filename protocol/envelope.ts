@@ -4,7 +4,7 @@
  */
 import * as z from 'zod'
 import { decodeCanonical, encodeCanonical, fromHex, type Hex, toHex, type Value } from './canonical.ts'
-import { derive, openPadded, sealPadded, unwrapKey, wrapKey } from './crypto.ts'
+import { derive, openPadded, sealPadded, tagged, unwrapKey, wrapKey } from './crypto.ts'
 import { bytes, bytesOf, uint, type Wrapped } from './kinds.ts'
 import { BODY_SIZE_BYTES_MAX } from './limits.ts'
 import { type Checked, pass, refuse } from './refusal.ts'
@@ -48,7 +48,6 @@ export function topicOf(key: Uint8Array, epoch: number): string {
 }
 
 const shape = z.tuple([uint, bytesOf(32), bytes])
-const AAD = new Uint8Array(0)
 
 /** Epoch and salt of a sealed envelope, readable by anyone. */
 export function epochOf(envelope: Uint8Array): Checked<number> {
@@ -66,12 +65,12 @@ function parse(envelope: Uint8Array): Checked<z.infer<typeof shape>> {
 /** Canonical [epoch, salt, ciphertext] of `plain`. `salt`: 32 fresh random bytes. */
 export function sealEnvelope(plain: Uint8Array, options: { key: Uint8Array; epoch: number; salt: Uint8Array }): Uint8Array {
   const { key, epoch, salt } = options
-  return encodeCanonical([epoch, salt, sealPadded(derive(key, salt, 'envelope', [epoch]), plain, AAD)])
+  return encodeCanonical([epoch, salt, sealPadded(derive(key, salt, 'envelope', [epoch]), plain, tagged('envelope', [epoch, salt]))])
 }
 
 export function openEnvelope(envelope: Uint8Array, key: Uint8Array): Checked<Uint8Array> {
   const parsed = parse(envelope)
   if (!parsed.ok) return parsed
   const [epoch, salt, sealed] = parsed.value
-  return openPadded(derive(key, fromHex(salt), 'envelope', [epoch]), sealed, AAD)
+  return openPadded(derive(key, fromHex(salt), 'envelope', [epoch]), sealed, tagged('envelope', [epoch, fromHex(salt)]))
 }

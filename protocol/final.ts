@@ -60,7 +60,9 @@ function completedFinality(view: View, lead: Node): Finality {
       !isFenced(view, device) &&
       !ofDevice(view, device).some((own) => effective.some((complete) => isBefore(complete, own))),
   )
-  if (!isSeenBySender(view, lead)) missing.push(...waitForSender(view).waitingFor)
+  // Which complete leads depends on what create's author includes first, so another sender device's word settles nothing.
+  const author = waitForSender(view).waitingFor
+  missing.push(...author.filter((device) => !ofDevice(view, device).some((own) => isBefore(lead, own))))
   return missing.length === 0 ? FINAL : { final: false, waitingFor: missing }
 }
 

@@ -55,10 +55,10 @@ export {
   ownerProofKey,
   type OwnerStatement,
   parseCode,
+  phraseWords,
   proveOwner,
   rendezvousTag,
   SECRET_BYTES,
-  secretWords,
 } from './invite.ts'
 export { encodeJoin, type JoinMessage, type JoinRefusal, JOIN_REFUSALS, parseJoin } from './join.ts'
 export {
@@ -134,5 +134,5 @@ export {
   type SyncMessage,
   type SyncMessageOf,
 } from './sync.ts'
-export { ID_PREFIXES, type IdSort, parseTextId, textId } from './text-id.ts'
+export { ID_PREFIXES, type IdSort, parseTextId, peerIdText, textId } from './text-id.ts'
 export { headsDigest, inOrder, receiptOf, recordHeads, reduce, stateDigest, type ThreadState, verdictOf } from './thread.ts'

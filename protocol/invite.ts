@@ -14,6 +14,7 @@ export const SECRET_BYTES = 16
 const PREFIX = 'relay'
 /** bech32m was made for 90 characters; a standalone code is longer and keeps its checksum. */
 const CODE_LENGTH_CHARS_MAX = 1023
+const CHECKSUM_LENGTH_CHARS = 6
 const STANDALONE_ADDRESSES_COUNT_MAX = 4
 const NO_SALT = new Uint8Array(0)
 
@@ -24,16 +25,23 @@ export interface InviteCode {
   readonly inviter?: { readonly device: Hex; readonly addresses: readonly string[] }
 }
 
+/** The code of an invite: the first of the inviter's addresses, as many as fit. */
 export function encodeCode(code: InviteCode): string {
   const { secret, inviter } = code
-  const bytes = inviter
-    ? encodeCanonical([secret, fromHex(inviter.device), inviter.addresses.slice(0, STANDALONE_ADDRESSES_COUNT_MAX)])
-    : secret
-  return bech32m.encode(PREFIX, bech32m.toWords(bytes), CODE_LENGTH_CHARS_MAX)
+  if (!inviter) return bech32m.encode(PREFIX, bech32m.toWords(secret), CODE_LENGTH_CHARS_MAX)
+  const addresses = inviter.addresses.slice(0, STANDALONE_ADDRESSES_COUNT_MAX)
+  const encode = () => bech32m.toWords(encodeCanonical([secret, fromHex(inviter.device), addresses]))
+  // Long addresses must not keep a code from being made: one that works is enough to join.
+  let words = encode()
+  while (PREFIX.length + 1 + words.length + CHECKSUM_LENGTH_CHARS > CODE_LENGTH_CHARS_MAX) {
+    addresses.pop()
+    words = encode()
+  }
+  return bech32m.encode(PREFIX, words, CODE_LENGTH_CHARS_MAX)
 }
 
-/** The 128 bits of a short code as twelve words. */
-export function secretWords(secret: Uint8Array): string[] {
+/** A secret as words (BIP 39): 16 bytes make twelve, 32 bytes twenty-four. */
+export function phraseWords(secret: Uint8Array): string[] {
   return entropyToMnemonic(secret, wordlist).split(' ')
 }
 

@@ -1,7 +1,7 @@
 /** A device's encryption prekey: an X25519 key signed by the device key, replaced by the one with a higher counter. */
 import * as z from 'zod'
 import { decodeCanonical, encodeCanonical, fromHex, type Hex, type Value } from './canonical.ts'
-import { hash, sign, type SigningKey, verify } from './crypto.ts'
+import { checkPrekey, hash, sign, type SigningKey, verify } from './crypto.ts'
 import { bytes32, bytesOf, uint } from './kinds.ts'
 import { type Checked, pass, refuse } from './refusal.ts'
 
@@ -45,5 +45,7 @@ export function openPrekey(record: Uint8Array): Checked<Prekey> {
   const fields = { ws, device, counter, x25519, mailbox, created }
   const signed = parts(fields)
   if (!verify(device, fromHex(signature), 'prekey', signed)) return refuse('bad_signature')
+  const weak = checkPrekey(x25519)
+  if (!weak.ok) return weak
   return pass({ ...fields, id: hash('prekey-id', signed), bytes: record })
 }

@@ -13,7 +13,7 @@ export const REFUSALS = {
   body_presence: 'a body where its kind has none, or none where its kind has one',
   // Signature and roster (S2, S6)
   bad_signature: 'the signature is not by the author device over these bytes',
-  weak_key: 'a key that is not canonically encoded or not of prime order',
+  weak_key: 'a key that is not canonically encoded, not of prime order or of small order',
   device_not_enrolled: 'the author device is not enrolled at the roster point it cites',
   device_removed: 'the author device is removed at the roster point it cites',
   roster_position: 'the number of its roster point does not belong to its id',
@@ -24,7 +24,7 @@ export const REFUSALS = {
   workspace_mismatch: 'of another workspace than its thread or its receiver',
   thread_mismatch: 'a parent belongs to another thread',
   parent_refused: 'builds on a refused entry',
-  redundant_parent: 'one parent lies in the past of another',
+  redundant_parent: 'names a dep that is prev, or lies in the past of prev or of another dep',
   chain_broken: 'prev is not the same device’s entry numbered one less',
   own_fork: 'builds on its own fork: its past does not hold exactly seq entries of its device',
   // Sides (S7)

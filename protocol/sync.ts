@@ -114,7 +114,7 @@ export function differingBuckets(a: Hex, b: Hex): number[] {
 
 /** Digest of the prekey records that a node holds. */
 export function prekeysDigest(prekeyIds: Iterable<Hex>): Hex {
-  return hash('heads', [[...prekeyIds].toSorted().map(fromHex)])
+  return hash('prekeys', [[...prekeyIds].toSorted().map(fromHex)])
 }
 
 // Gossip: the plain text of a workspace envelope.

@@ -1,5 +1,5 @@
 /** Ids as people and agents see them: a prefix and the first 16 bytes in lower-case unpadded base32. */
-import { base32nopad } from '@scure/base'
+import { base32nopad, base58 } from '@scure/base'
 import { fromHex, type Hex, toHex } from './canonical.ts'
 
 export const ID_PREFIXES = { thread: 'ho_', revision: 'rev_', message: 'msg_', artifact: 'art_', annotation: 'ann_', workspace: 'ws_', device: 'dev_', invite: 'inv_', entry: 'ent_' } as const
@@ -22,4 +22,12 @@ export function parseTextId(sort: IdSort, text: string): Hex | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Identity multihash of a protobuf-encoded Ed25519 public key, without the key. */
+const PEER_ID_PREFIX = [0x00, 0x24, 0x08, 0x01, 0x12, 0x20]
+
+/** The libp2p PeerId that a device key has (libp2p specification, peer ids). */
+export function peerIdText(device: Hex): string {
+  return base58.encode(new Uint8Array([...PEER_ID_PREFIX, ...fromHex(device)]))
 }

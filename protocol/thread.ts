@@ -46,7 +46,7 @@ export function reduce(graph: Graph): ThreadState {
     ...finalityOf(view, status, leadComplete),
     lead,
     conflicting: completes.length > 1,
-    repudiated: status === 'cancelled' && graph.byKind.complete.some((complete) => !isCut(view, complete)),
+    repudiated: status === 'cancelled' && graph.byKind.complete.some((complete) => isRepudiated(view, complete)),
     void: voided,
     cut,
     late,
@@ -65,6 +65,12 @@ export function stateDigest(graph: Graph, state: ThreadState): Hex {
     sortedBytes(state.cut),
     sortedBytes(state.late),
   ])
+}
+
+/** True if only a fork of a device that accepted keeps the complete from having effect. */
+function isRepudiated(view: View, complete: Node): boolean {
+  if (isCut(view, complete)) return false
+  return ofKind(view, 'accept').some((accept) => isBefore(accept, complete) && !isCut(view, accept) && isVoid(view, accept, true))
 }
 
 function canBeVoid(node: Node): boolean {

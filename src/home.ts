@@ -103,10 +103,14 @@ export function homeError(error: unknown, path: string): HomeError {
         cause: error,
       })
     default:
-      return new HomeError('HOME_FAILED', `${path} cannot be used: ${error instanceof Error ? error.message : String(error)}`, {
-        hint: 'Run relay-node doctor to see what is wrong.',
-        cause: error,
-      })
+      return new HomeError(
+        'HOME_FAILED',
+        `${path} cannot be used: ${error instanceof Error ? error.message : String(error)}`,
+        {
+          hint: 'Run relay-node doctor to see what is wrong.',
+          cause: error,
+        },
+      )
   }
 }
 

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { tallyReporter } from './tally.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -27,12 +28,15 @@ function project(name: (typeof PROJECTS)[number], groupOrder: number) {
 
 export default defineConfig({
   root,
-  resolve: { alias: [
-    { find: /^relay-node$/, replacement: `${root}src/index.ts` },
-    { find: /^relay-node\/protocol$/, replacement: `${root}protocol/index.ts` },
-  ] },
+  resolve: {
+    alias: [
+      { find: /^relay-node$/, replacement: `${root}src/index.ts` },
+      { find: /^relay-node\/protocol$/, replacement: `${root}protocol/index.ts` },
+    ],
+  },
   test: {
     maxWorkers: 2,
+    reporters: ['default', tallyReporter()],
     execArgv: ['--conditions=source'],
     projects: PROJECTS.map(project),
   },

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Command } from './context.ts'
 import { withNode } from './node-connection.ts'
-import { wholeThreadId } from './thread-id.ts'
 import { printCommon } from './thread-print.ts'
 
 interface Options {
@@ -11,9 +10,9 @@ interface Options {
 
 export const run: Command<Options> = async (context, args, options) => {
   const { printer } = context
-  const result = await withNode(context, async (node) =>
+  const result = await withNode(context, (node) =>
     node.call('tasks/cancel', {
-      thread_id: await wholeThreadId(node, args[0] ?? ''),
+      thread_id: args[0] ?? '',
       reason: options.reason,
       metadata: { client_idempotency_key: randomUUID() },
     }),

@@ -6,7 +6,6 @@ import { UsageError } from './failure.ts'
 import { textOrStdin } from './input.ts'
 import { withNode } from './node-connection.ts'
 import { artifactsOf } from './send.ts'
-import { wholeThreadId } from './thread-id.ts'
 import { printCommon } from './thread-print.ts'
 
 interface Options {
@@ -20,19 +19,24 @@ interface Options {
 
 export const run: Command<Options> = async (context, args, options) => {
   const { printer } = context
-  if (options.result === undefined) throw new UsageError('What came out of it? --result is missing.', 'Write --result TEXT, or --result - to read it from standard input.')
+  if (options.result === undefined)
+    throw new UsageError(
+      'What came out of it? --result is missing.',
+      'Write --result TEXT, or --result - to read it from standard input.',
+    )
   const outcome = OUTCOMES.find((name) => name === options.outcome)
   if (options.outcome !== undefined && outcome === undefined) {
     throw new UsageError(`"${options.outcome}" is not an outcome.`, `Choose one of ${OUTCOMES.join(', ')}.`)
   }
+  const artifacts = artifactsOf(options)
   const resultSummary = await textOrStdin(options.result)
-  const result = await withNode(context, async (node) =>
+  const result = await withNode(context, (node) =>
     node.call('tasks/update', {
-      thread_id: await wholeThreadId(node, args[0] ?? ''),
+      thread_id: args[0] ?? '',
       status: 'completed',
       result_summary: resultSummary,
       outcome,
-      artifacts: artifactsOf(options),
+      artifacts,
       metadata: { client_idempotency_key: randomUUID() },
     }),
   )

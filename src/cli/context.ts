@@ -15,4 +15,8 @@ export interface CommandContext {
 }
 
 /** What a command's file exports as `run`. `args` are the words after its name, `options` its options by their long names. */
-export type Command<Options> = (context: CommandContext, args: readonly string[], options: Options) => Promise<ExitCode | void>
+export type Command<Options> = (
+  context: CommandContext,
+  args: readonly string[],
+  options: Options,
+) => Promise<ExitCode | void>

@@ -13,7 +13,7 @@ import { lockHolder } from './instance-lock.ts'
 
 const LOOK_AGAIN_MS = 50
 /** A repair of a large store may take this long. */
-const ANSWER_TIMEOUT_MS = 120_000
+const START_TIMEOUT_MS = 120_000
 const STOP_TIMEOUT_MS = 30_000
 
 /** Symbol of the refusal of a second node. */
@@ -33,21 +33,28 @@ const reportShape: z.ZodType<StartReport> = z.union([
  *
  * @throws CommandError with the node's own words if it did not start
  */
-export async function startNode(home: Home, options: { repair?: boolean } = {}): Promise<{ pid: number; started: boolean }> {
-  const deadline = Date.now() + ANSWER_TIMEOUT_MS
+export async function startNode(
+  home: Home,
+  options: { repair?: boolean } = {},
+): Promise<{ pid: number; started: boolean }> {
+  const deadline = Date.now() + START_TIMEOUT_MS
   let started = false
   for (;;) {
     const pid = await answeringPid(home)
     if (pid !== undefined) return { pid, started }
     const holder = lockHolder(home)
     if (holder === undefined) started = await spawnNode(home, options)
-    else if (Date.now() > deadline) throw silent(holder)
+    else if (Date.now() > deadline) throw notAnswering(holder)
     else await pause(LOOK_AGAIN_MS)
   }
 }
 
-function silent(pid: number): CommandError {
-  return new CommandError('not_answering', `The node (pid ${pid}) runs and does not answer.`, 'See relay-node logs, or end it with relay-node stop.')
+export function notAnswering(pid: number | undefined): CommandError {
+  return new CommandError(
+    'not_answering',
+    `The node${pid === undefined ? '' : ` (pid ${pid})`} runs and does not answer.`,
+    'See relay-node logs, or end it with relay-node stop.',
+  )
 }
 
 /** The process number of the node that answers, if one does. */
@@ -69,6 +76,7 @@ function spawnNode(home: Home, options: { repair?: boolean }): Promise<boolean> 
     detached: true,
     stdio: ['ignore', 'ignore', log, 'ipc'],
     cwd: home.home,
+    env: { ...process.env, ...(process.env['RELAY_NODE_HOME'] ? { RELAY_NODE_HOME: home.home } : {}) },
   })
   closeSync(log)
   return new Promise((resolve, reject) => {
@@ -88,7 +96,15 @@ function spawnNode(home: Home, options: { repair?: boolean }): Promise<boolean> 
     )
     child.once('error', (error) => settle(() => reject(error)))
     child.once('exit', (code, signal) =>
-      settle(() => reject(new CommandError('not_started', `The node ended while it was starting (${signal ?? `exit code ${code}`}).`, `See ${home.log}.`))),
+      settle(() =>
+        reject(
+          new CommandError(
+            'not_started',
+            `The node ended while it was starting (${signal ?? `exit code ${code}`}).`,
+            `See ${home.log}.`,
+          ),
+        ),
+      ),
     )
   })
 }
@@ -106,7 +122,11 @@ export async function waitForEnd(home: Home, pid: number): Promise<void> {
   const deadline = Date.now() + STOP_TIMEOUT_MS
   while (lockHolder(home) === pid) {
     if (Date.now() > deadline) {
-      throw new CommandError('still_running', `The node (pid ${pid}) is still stopping.`, 'Wait a little and look again with relay-node status; relay-node logs says what it does.')
+      throw new CommandError(
+        'still_running',
+        `The node (pid ${pid}) is still stopping.`,
+        'Wait a little and look again with relay-node status; relay-node logs says what it does.',
+      )
     }
     await pause(LOOK_AGAIN_MS)
   }

@@ -25,10 +25,10 @@ export function readKey(home: Home): Uint8Array | undefined {
 }
 
 /** The seed of this home, made now if there is none. */
-export function ensureKey(home: Home, dice: System['dice']): { seed: Uint8Array; made: boolean } {
+export function ensureKey(home: Home, system: System): { seed: Uint8Array; made: boolean } {
   const present = readKey(home)
   if (present !== undefined) return { seed: present, made: false }
-  const seed = dice(SEED_BYTES)
+  const seed = system.dice(SEED_BYTES)
   try {
     if (placeFile(home.key, `${toHex(seed)}\n`)) return { seed, made: true }
   } catch (error) {

@@ -50,7 +50,8 @@ export interface Failure {
 
 /** Explains `error`. One that nobody foresaw is written to the log with its stack, and named as the bug that it is. */
 export function explain(error: unknown, home: Home): Failure {
-  if (error instanceof UsageError) return { symbol: 'usage', message: error.message, hint: error.hint, exit_code: EXIT.usage }
+  if (error instanceof UsageError)
+    return { symbol: 'usage', message: error.message, hint: error.hint, exit_code: EXIT.usage }
   if (error instanceof CommanderError) return explainCommander(error)
   if (error instanceof NodeNotRunning) {
     return {
@@ -60,7 +61,8 @@ export function explain(error: unknown, home: Home): Failure {
       exit_code: EXIT.notRunning,
     }
   }
-  if (error instanceof CommandError) return { symbol: error.symbol, message: error.message, hint: error.hint, exit_code: EXIT.refused }
+  if (error instanceof CommandError)
+    return { symbol: error.symbol, message: error.message, hint: error.hint, exit_code: EXIT.refused }
   if (error instanceof HomeError) {
     return { symbol: error.code.toLowerCase(), message: error.message, hint: error.hint, exit_code: EXIT.refused }
   }
@@ -68,10 +70,20 @@ export function explain(error: unknown, home: Home): Failure {
     return { symbol: error.code.toLowerCase(), message: error.message, hint: '', exit_code: EXIT.refused }
   }
   if (error instanceof StoreError) {
-    return { symbol: error.code.toLowerCase(), message: error.message, hint: STORE_HINTS[error.code], exit_code: EXIT.refused }
+    return {
+      symbol: error.code.toLowerCase(),
+      message: error.message,
+      hint: STORE_HINTS[error.code],
+      exit_code: EXIT.refused,
+    }
   }
   if (error instanceof NetError) {
-    return { symbol: error.code.toLowerCase(), message: error.message, hint: NET_HINTS[error.code], exit_code: EXIT.refused }
+    return {
+      symbol: error.code.toLowerCase(),
+      message: error.message,
+      hint: NET_HINTS[error.code],
+      exit_code: EXIT.refused,
+    }
   }
   if (error instanceof ApiError && error.symbol !== 'internal') {
     return {
@@ -102,7 +114,8 @@ const NET_HINTS: Record<NetError['code'], string> = {
   NET_TIMEOUT: 'Run the command again; relay-node doctor shows what this node sees.',
   NET_CLOSED: 'Run the command again.',
   NET_FRAME: 'Check that both laptops run the same version: relay-node --version.',
-  NET_ADDRESS_IN_USE: 'Another program uses that port. Change "listen" in the settings file (relay-node paths shows where it is).',
+  NET_ADDRESS_IN_USE:
+    'Another program uses that port. Change "listen" in the settings file (relay-node paths shows where it is).',
   NET_FAILED: 'Run relay-node doctor to see what is wrong.',
 }
 
@@ -113,15 +126,22 @@ function explainCommander(error: CommanderError): Failure {
   return { symbol: 'usage', message: sentence(message), hint, exit_code: error.exitCode === 0 ? EXIT.done : EXIT.usage }
 }
 
+/** On one line, with a capital letter and a full stop. */
 function sentence(text: string): string {
-  const first = text.split('\n', 1)[0] ?? ''
-  return `${first.charAt(0).toUpperCase()}${first.slice(1)}${/[.?!]$/.test(first) ? '' : '.'}`
+  const first = text.trim().replaceAll(/\s*\n\s*/g, ' ')
+  return `${first.charAt(0).toUpperCase()}${first.slice(1)}${/[.?!)]$/.test(first) ? '' : '.'}`
 }
 
 function explainBug(error: unknown, home: Home): Failure {
   const message = error instanceof Error ? error.message : String(error)
   const stack = error instanceof Error ? error.stack : undefined
-  const record = { level: 'error', time: new Date().toISOString(), pid: process.pid, msg: 'the command line failed', error: stack ?? message }
+  const record = {
+    level: 'error',
+    time: new Date().toISOString(),
+    pid: process.pid,
+    msg: 'the command line failed',
+    error: stack ?? message,
+  }
   let where = `The details are in ${home.log}.`
   try {
     appendFileSync(home.log, `${JSON.stringify(record)}\n`, { mode: 0o600 })

@@ -54,7 +54,9 @@ function printInbox(printer: Printer, items: readonly InboxItem[], all: boolean)
 function printItem(printer: Printer, item: InboxItem): void {
   const who = item.side === 'in' ? `from ${partyName(item.sender)}` : `to ${item.recipient}`
   const unread = item.unread_count > 0 ? printer.styled('bold', `  ${item.unread_count} unread`) : ''
-  printer.line(`${item.thread_id}  ${item.intent} ${who}  ${statusText(printer, item)}${unread}  ${duration(item.age_s)} old`)
+  printer.line(
+    `${item.thread_id}  ${item.intent} ${who}  ${statusText(printer, item)}${unread}  ${duration(item.age_s)} old`,
+  )
   if (item.preview === undefined) return
   const { value, foreign } = openContent(item.preview)
   printer.line(`  ${foreign ? printer.styled('cyan', '│ ') : ''}${oneLine(value, PREVIEW_LENGTH_CHARS)}`)

@@ -100,11 +100,16 @@ function liveHolder(home: Home, number: number): number | undefined {
 function startOf(pid: number): string | undefined {
   if (process.platform === 'linux') {
     const found = linuxProcess(pid)
-    return found === undefined ? undefined : `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${found.start}`
+    return found === undefined
+      ? undefined
+      : `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${found.start}`
   }
   if (process.platform === 'win32') return undefined
   try {
-    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim()
   } catch {
     return undefined
   }

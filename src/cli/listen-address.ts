@@ -11,7 +11,8 @@ export function parseListen(text: string): string {
     throw new UsageError(`"${text}" is not an address to listen on.`, HINT)
   }
   const match = /^(?:(?:\[([0-9a-fA-F:.]+)\]|(\d{1,3}(?:\.\d{1,3}){3})):)?(\d{1,5})$/.exec(text)
-  if (match === null || Number(match[3]) > PORT_MAX) throw new UsageError(`"${text}" is not an address to listen on.`, HINT)
+  if (match === null || Number(match[3]) > PORT_MAX)
+    throw new UsageError(`"${text}" is not an address to listen on.`, HINT)
   const [, six, four = '0.0.0.0', port] = match
   return six === undefined ? `/ip4/${four}/tcp/${port}` : `/ip6/${six}/tcp/${port}`
 }
@@ -35,7 +36,11 @@ function freePort(host: string): Promise<number> {
     server.once('error', () => reject(new UsageError(`This laptop has no address ${host}.`, HINT)))
     server.listen(0, host, () => {
       const address = server.address()
-      server.close(() => (typeof address === 'object' && address !== null ? resolve(address.port) : reject(new UsageError('No port is free.', HINT))))
+      server.close(() =>
+        typeof address === 'object' && address !== null
+          ? resolve(address.port)
+          : reject(new UsageError('No port is free.', HINT)),
+      )
     })
   })
 }

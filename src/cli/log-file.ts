@@ -9,13 +9,26 @@ export const LOG_SIZE_BYTES_MAX = 10 * 1024 * 1024
 /** The current file among them. */
 export const LOG_FILES_COUNT_MAX = 5
 
-/** Opens the log for appending. Throws HomeError. */
+/** Opens the node's log for appending. Throws HomeError. */
 export function openLog(home: Home, level: Settings['log_level']): Log {
+  return jsonLog(rotatingFile(home.log, LOG_SIZE_BYTES_MAX), level)
+}
+
+/** A log of one JSON object a line. */
+export function jsonLog(destination: { write(line: string): void }, level: Settings['log_level']): Log {
   const logger = pino(
-    { level, base: { pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } },
-    rotatingFile(home.log, LOG_SIZE_BYTES_MAX),
+    {
+      level,
+      base: { pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    destination,
   )
-  const at = (name: Settings['log_level']) => (message: string, fields: Record<string, unknown> = {}) => logger[name](fields, message)
+  const at =
+    (name: Settings['log_level']) =>
+    (message: string, fields: Record<string, unknown> = {}) =>
+      logger[name](fields, message)
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 

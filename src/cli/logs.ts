@@ -1,5 +1,6 @@
 /** relay-node logs: what the node wrote down, newest last. */
-import { createReadStream, readFileSync, statSync, watch } from 'node:fs'
+import { createReadStream, existsSync, readFileSync, statSync, watch } from 'node:fs'
+import { dirname } from 'node:path'
 import * as z from 'zod'
 import { visible } from '../mcp/visible.ts'
 import type { Command, CommandContext } from './context.ts'
@@ -19,7 +20,7 @@ export const run: Command<Options> = async (context, _args, options) => {
   const wanted = lineCount(options.lines)
   const follow = options.follow === true
   const lines = lastLines(home.log, wanted)
-  if (lines.length === 0 && !follow) {
+  if (lines.length === 0 && !(follow && existsSync(dirname(home.log)))) {
     printer.result({ lines: [] }, () => printer.line(`Nothing was logged yet in ${home.log}.`))
     return
   }
@@ -38,7 +39,11 @@ function lastLines(path: string, count: number): string[] {
   const lines: string[] = []
   for (const file of logFiles(path)) {
     if (lines.length >= count) break
-    lines.unshift(...readFileSync(file, 'utf8').split('\n').filter((line) => line !== ''))
+    lines.unshift(
+      ...readFileSync(file, 'utf8')
+        .split('\n')
+        .filter((line) => line !== ''),
+    )
   }
   return count === 0 ? [] : lines.slice(-count)
 }
@@ -46,20 +51,21 @@ function lastLines(path: string, count: number): string[] {
 /** Until Ctrl-C. When the file is turned over, goes on with the new one. */
 async function followLog({ home, printer }: CommandContext): Promise<void> {
   printer.progress('Waiting for new lines; Ctrl-C ends this, not the node.')
-  const sizeNow = () => statSync(home.log, { throwIfNoEntry: false })?.size ?? 0
-  let offset = sizeNow()
+  const look = () => statSync(home.log, { throwIfNoEntry: false }) ?? { size: 0, ino: 0 }
+  let { size: offset, ino: file } = look()
   let rest = ''
   let changed = Promise.withResolvers<void>()
-  const watcher = watch(home.home === home.log ? home.log : folderOf(home.log), () => changed.resolve())
+  const watcher = watch(dirname(home.log), () => changed.resolve())
   const stop = new AbortController()
   process.once('SIGINT', () => {
     stop.abort()
     changed.resolve()
   })
   while (!stop.signal.aborted) {
-    if (sizeNow() < offset) offset = 0
-    const stream = createReadStream(home.log, { start: offset, encoding: 'utf8' })
-    for await (const chunk of stream) {
+    const { size, ino } = look()
+    if (size < offset || ino !== file) offset = 0
+    file = ino
+    for await (const chunk of size > offset ? createReadStream(home.log, { start: offset, encoding: 'utf8' }) : []) {
       const text = String(chunk)
       offset += Buffer.byteLength(text)
       const lines = (rest + text).split('\n')
@@ -87,7 +93,9 @@ function printLine(printer: Printer, line: string): void {
   const parsed = lineShape.safeParse(parseLine(line))
   if (!parsed.success) return printer.line(visible(line))
   const { time, level, msg, pid: _, ...fields } = parsed.data
-  const shown = Object.entries(fields).map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+  const shown = Object.entries(fields).map(
+    ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  )
   const style = level === 'error' ? 'red' : level === 'warn' ? 'yellow' : 'dim'
   printer.line(`${time} ${printer.styled(style, level.padEnd(5))} ${visible([msg, ...shown].join('  '))}`)
 }

@@ -4,7 +4,6 @@ import type { Command } from './context.ts'
 import { textOrStdin } from './input.ts'
 import { withNode } from './node-connection.ts'
 import { artifactsOf } from './send.ts'
-import { wholeThreadId } from './thread-id.ts'
 import { printCommon } from './thread-print.ts'
 
 interface Options {
@@ -16,12 +15,13 @@ interface Options {
 
 export const run: Command<Options> = async (context, args, options) => {
   const { printer } = context
+  const artifacts = artifactsOf(options)
   const text = await textOrStdin(args[1] ?? '-')
-  const result = await withNode(context, async (node) =>
+  const result = await withNode(context, (node) =>
     node.call('message/send', {
-      thread_id: await wholeThreadId(node, args[0] ?? ''),
+      thread_id: args[0] ?? '',
       message: { parts: [{ type: 'text', text }] },
-      artifacts: artifactsOf(options),
+      artifacts,
       metadata: { client_idempotency_key: randomUUID() },
     }),
   )

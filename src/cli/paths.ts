@@ -8,7 +8,7 @@ const LABELS: Record<keyof Home, string> = {
   store: 'handoffs, roster, keys of threads',
   socket: 'local interface',
   log: 'log',
-  key: 'device key (never copy it to another laptop)',
+  key: 'device key: never copy it to another laptop',
 }
 
 export const run: Command<object> = async ({ home, printer }) => {

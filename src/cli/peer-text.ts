@@ -10,7 +10,9 @@ const BAR = '│ '
 
 /** The one place where the command line reads what a peer wrote: whatever comes out goes through {@link printContent} or {@link oneLine}. */
 export function openContent<T>(content: Content<T>): { value: T; foreign: boolean } {
-  return content.untrusted === undefined ? { value: content.own, foreign: false } : { value: forPerson(content.untrusted), foreign: true }
+  return content.untrusted === undefined
+    ? { value: content.own, foreign: false }
+    : { value: forPerson(content.untrusted), foreign: true }
 }
 
 function forPerson<T>(value: Untrusted<T>): T {
@@ -40,12 +42,17 @@ export function partyName(party: Pick<Party, 'handle' | 'trust'>): string {
 export function outline(value: unknown, depth = 0): string[] {
   const indent = '  '.repeat(depth)
   if (Array.isArray(value)) return value.flatMap((item) => asItem(outline(item, depth + 1), indent))
-  if (typeof value !== 'object' || value === null) return String(value).split('\n').map((line) => `${indent}${line}`)
+  if (typeof value !== 'object' || value === null)
+    return String(value)
+      .split('\n')
+      .map((line) => `${indent}${line}`)
   return Object.entries(value).flatMap(([key, inner]) => {
     if (inner === undefined || (Array.isArray(inner) && inner.length === 0)) return []
     const label = `${indent}${key.replaceAll('_', ' ')}:`
     const nested = outline(inner, depth + 1)
-    return typeof inner !== 'object' && nested.length === 1 ? [`${label} ${(nested[0] ?? '').trim()}`] : [label, ...nested]
+    return typeof inner !== 'object' && nested.length === 1
+      ? [`${label} ${(nested[0] ?? '').trim()}`]
+      : [label, ...nested]
   })
 }
 

@@ -40,7 +40,8 @@ export function createPrinter({ json, stdout, stderr }: PrinterOptions): Printer
   const line = (text = '') => {
     if (!json) stdout.write(`${text}\n`)
   }
-  const marked = (style: Style, mark: string, text: string) => line(stdout.isTTY === true ? `${styled(style, mark)} ${text}` : text)
+  const marked = (style: Style, mark: string, text: string) =>
+    line(stdout.isTTY === true ? `${styled(style, mark)} ${text}` : text)
   return {
     json,
     line,

@@ -4,9 +4,10 @@ import { CommandError } from './failure.ts'
 import { NAME_RULE, isName } from './settings.ts'
 
 /** Ctrl-C at a question. */
-function answered<T>(answer: T | symbol): T {
-  if (isCancel(answer)) throw new CommandError('cancelled', 'Stopped; nothing was changed.', 'Run the command again when you are ready.')
-  return answer as T
+function answered<T>(answer: T): Exclude<T, symbol> {
+  if (isCancel(answer))
+    throw new CommandError('cancelled', 'Stopped; nothing was changed.', 'Run the command again when you are ready.')
+  return answer as Exclude<T, symbol>
 }
 
 /** Asks until the answer is a name. With `initial`, Enter takes it; with `optional`, Enter gives ''. */
@@ -25,12 +26,17 @@ export async function askName(question: string, rules: { initial?: string; optio
 
 /** Asks for a secret; what is typed is not shown. */
 export async function askSecret(question: string): Promise<string> {
-  return answered(await password({ message: question, validate: (given = '') => (given.trim() === '' ? 'Type or paste it, or Ctrl-C.' : undefined) }))
+  return answered(
+    await password({
+      message: question,
+      validate: (given = '') => (given.trim() === '' ? 'Type or paste it, or Ctrl-C.' : undefined),
+    }),
+  )
 }
 
 /** Asks for a line of text; '' if only Enter was pressed. */
-export async function askLine(question: string): Promise<string> {
-  return answered(await text({ message: question, defaultValue: '' })) ?? ''
+export async function askLine(question: string, output: NodeJS.WriteStream = process.stdout): Promise<string> {
+  return answered(await text({ message: question, defaultValue: '', output })) ?? ''
 }
 
 export async function askYes(question: string): Promise<boolean> {

@@ -1,15 +1,13 @@
 /** relay-node send: a new handoff. */
 import { randomUUID } from 'node:crypto'
 import { basename } from 'node:path'
-import type { ArtifactInput } from '../node/api.ts'
+import type { ArtifactInput, NewHandoffParams } from '../node/api.ts'
 import { type Intent, INTENTS } from '../../protocol/index.ts'
 import { proposedAction } from '../rpc/shapes.ts'
 import type { Command } from './context.ts'
 import { UsageError } from './failure.ts'
 import { readNamedFile, textOrStdin, utf8 } from './input.ts'
-import { wholeHandle } from './handle.ts'
 import { withNode } from './node-connection.ts'
-import { wholeThreadId } from './thread-id.ts'
 import { printCommon } from './thread-print.ts'
 
 interface Options {
@@ -26,24 +24,25 @@ interface Options {
 
 export const run: Command<Options> = async (context, args, options) => {
   const { printer } = context
-  if (options.summary === undefined) throw new UsageError('What is it about? --summary is missing.', 'Write --summary TEXT, or --summary - to read it from standard input.')
-  const message = { parts: [{ type: 'text' as const, text: await textOrStdin(options.summary) }] }
-  const result = await withNode(context, async (node) =>
-    node.call('message/send', {
-      recipient: await wholeHandle(node, args[0] ?? ''),
-      intent: intentOf(options),
-      message,
-      artifacts: artifactsOf(options),
-      question: options.question,
-      proposed_action: options.action === undefined ? undefined : readAction(options.action),
-      parent_thread_id: options.parent === undefined ? undefined : await wholeThreadId(node, options.parent),
-      metadata: { client_idempotency_key: randomUUID() },
-    }),
-  )
+  if (options.summary === undefined)
+    throw new UsageError(
+      'What is it about? --summary is missing.',
+      'Write --summary TEXT, or --summary - to read it from standard input.',
+    )
+  const handoff: NewHandoffParams = {
+    recipient: args[0] ?? '',
+    intent: intentOf(options),
+    artifacts: artifactsOf(options),
+    question: options.question,
+    proposed_action: options.action === undefined ? undefined : readAction(options.action),
+    parent_thread_id: options.parent,
+    message: { parts: [{ type: 'text', text: await textOrStdin(options.summary) }] },
+    metadata: { client_idempotency_key: randomUUID() },
+  }
+  const result = await withNode(context, (node) => node.call('message/send', handoff))
   printer.result(result, () => {
     printer.done('Handed off.')
     printCommon(printer, result)
-    if (!('warnings' in result)) return
     for (const warning of result.warnings) printer.warn(warning)
     for (const similar of result.similar) printer.warn(`An open handoff says the same: ${similar}`)
     printer.line(`Follow it: relay-node show ${result.thread_id}`)
@@ -57,7 +56,8 @@ function intentOf(options: Options): Intent {
     return options.question === undefined ? 'inform' : 'ask_question'
   }
   const intent = INTENTS.find((name) => name === options.intent)
-  if (intent === undefined) throw new UsageError(`"${options.intent}" is not an intent.`, `Choose one of ${INTENTS.join(', ')}.`)
+  if (intent === undefined)
+    throw new UsageError(`"${options.intent}" is not an intent.`, `Choose one of ${INTENTS.join(', ')}.`)
   return intent
 }
 
@@ -106,7 +106,11 @@ function readAction(path: string) {
   if (parsed.success) return parsed.data
   const issue = parsed.error.issues[0]
   const field = issue?.path.join('.') ?? ''
-  throw new UsageError(`${path} is not a proposed action: ${field === '' ? '' : `${field}: `}${issue?.message ?? ''}.`, ACTION_HINT)
+  throw new UsageError(
+    `${path} is not a proposed action: ${field === '' ? '' : `${field}: `}${issue?.message ?? ''}.`,
+    ACTION_HINT,
+  )
 }
 
-const ACTION_HINT = 'It holds {"description", "target_files", "rationale"} and, if you like, "suggested_diff" and "base_commit".'
+const ACTION_HINT =
+  'It holds {"description", "target_files", "rationale"} and, if you like, "suggested_diff" and "base_commit".'

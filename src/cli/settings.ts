@@ -86,7 +86,7 @@ export function addSettings(home: Home, additions: Partial<Settings>): void {
   if (Object.keys(missing).length === 0) return
   const head = text === '' ? '# Settings of relay-node. They are read when the node starts.\n' : text
   try {
-    writeFileSync(home.config, `${head}${head.endsWith('\n') ? '' : '\n'}${stringify(missing)}\n`, { mode: 0o600 })
+    writeFileSync(home.config, `${head}${head.endsWith('\n') ? '' : '\n'}${stringify(missing)}`, { mode: 0o600 })
   } catch (error) {
     throw homeError(error, home.config)
   }
@@ -120,7 +120,8 @@ function parseSettings(home: Home, text: string): Written {
 }
 
 function messageOf(issue: z.core.$ZodIssue | undefined): string {
-  if (issue?.code === 'invalid_type' && issue.expected !== 'boolean') return `must be a ${issue.expected === 'array' ? 'list' : issue.expected}`
+  if (issue?.code === 'invalid_type' && issue.expected !== 'boolean')
+    return `must be a ${issue.expected === 'array' ? 'list' : issue.expected}`
   return issue?.message ?? 'is not right'
 }
 

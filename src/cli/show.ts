@@ -3,11 +3,10 @@ import type { ThreadView } from '../node/api.ts'
 import type { RpcClient } from '../rpc/client.ts'
 import type { Command } from './context.ts'
 import { withNode } from './node-connection.ts'
-import { wholeThreadId } from './thread-id.ts'
 import { printThread } from './thread-print.ts'
 
 export const run: Command<object> = async (context, args) => {
-  const thread = await withNode(context, async (node) => readThread(node, await wholeThreadId(node, args[0] ?? ''), true))
+  const thread = await withNode(context, (node) => readThread(node, args[0] ?? '', true))
   context.printer.result(thread, () => printThread(context.printer, thread))
 }
 
@@ -15,7 +14,7 @@ export const run: Command<object> = async (context, args) => {
 export async function readThread(node: RpcClient, threadId: string, markRead: boolean): Promise<ThreadView> {
   const { next_cursor: more, ...first } = await node.call('tasks/get', { thread_id: threadId, mark_read: markRead })
   const thread: ThreadView = first
-  for (let cursor = more; cursor !== undefined; ) {
+  for (let cursor = more; cursor !== undefined;) {
     const page = await node.call('tasks/get', { thread_id: threadId, mark_read: markRead, cursor })
     thread.entries.push(...page.entries)
     cursor = page.next_cursor

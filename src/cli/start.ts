@@ -1,5 +1,5 @@
 /** relay-node start: runs the node in this process, or, with --detach, in one of its own. */
-import { addressText } from './listen-address.ts'
+import { inspect } from 'node:util'
 import { type Home, prepareHome } from '../home.ts'
 import { checkLength } from '../rpc/socket.ts'
 import type { Store } from '../store/store.ts'
@@ -7,8 +7,9 @@ import { realSystem } from '../system.ts'
 import type { Command, CommandContext } from './context.ts'
 import { ALREADY_RUNNING, type StartReport, startNode } from './detached-node.ts'
 import { requireKey } from './device-key.ts'
-import { CommandError, EXIT, explain } from './failure.ts'
+import { CommandError, EXIT, type ExitCode, explain } from './failure.ts'
 import { takeLock } from './instance-lock.ts'
+import { addressText } from './listen-address.ts'
 import { openLog } from './log-file.ts'
 import { readSettings } from './settings.ts'
 
@@ -39,15 +40,21 @@ export const run: Command<Options> = async (context, _args, options) => {
 async function detach({ home, printer }: CommandContext, options: Options): Promise<void> {
   printer.progress('Starting the node …')
   const { pid, started } = await startNode(home, { repair: options.repair === true })
-  printer.result({ pid, started }, () => (started ? printer.done(`Node running (pid ${pid}).`) : printer.line(`Already running (pid ${pid}).`)))
+  printer.result({ pid, started }, () =>
+    started ? printer.done(`Node running (pid ${pid}).`) : printer.line(`Already running (pid ${pid}).`),
+  )
 }
 
 /** Returns when the node has been stopped. */
-async function runInFront(context: CommandContext, repair: boolean): Promise<number> {
+async function runInFront(context: CommandContext, repair: boolean): Promise<ExitCode> {
   const { home } = context
   const lock = takeLock(home)
   if (!lock.held) {
-    throw new CommandError(ALREADY_RUNNING, `The node is already running (pid ${lock.pid}).`, 'Use it as it is, or end it first with relay-node stop.')
+    throw new CommandError(
+      ALREADY_RUNNING,
+      `The node is already running (pid ${lock.pid}).`,
+      'Use it as it is, or end it first with relay-node stop.',
+    )
   }
   try {
     if (repair) await repairStore(home)
@@ -58,29 +65,41 @@ async function runInFront(context: CommandContext, repair: boolean): Promise<num
   }
 }
 
-async function runNode({ home, printer, version }: CommandContext): Promise<number> {
+async function runNode({ home, printer, version }: CommandContext): Promise<ExitCode> {
   const { settings } = readSettings(home)
   const log = openLog(home, settings.log_level)
   const system = realSystem(log)
   const seed = requireKey(home)
-  const ending = endOfNode((reason, error) => log[error === undefined ? 'info' : 'error'](reason, error === undefined ? {} : { error }))
+  const ending = endOfNode((reason, error) =>
+    log[error === undefined ? 'info' : 'error'](reason, error === undefined ? {} : { error }),
+  )
   const [{ createLibp2pNet }, { openNode }, { createRpcServer }] = await Promise.all([
     import('../net/libp2p-net.ts'),
     import('../node/node.ts'),
     import('../rpc/server.ts'),
   ])
-  const { listen, lan, bootstrap } = settings
-  const store = await openStore(home)
+  const { device: deviceName, listen, lan, bootstrap } = settings
   const net = await createLibp2pNet({ seed, listen, lan, bootstrap, system })
-  const node = await openNode({ store, net, system, seed, deviceName: settings.device, version })
-  const server = createRpcServer({ api: node, socketPath: home.socket, version, system, onStop: () => ending.begin('asked to stop') })
+  const store = await openStore(home)
+  const node = await openNode({ store, net, system, seed, deviceName, version })
+  const server = createRpcServer({
+    api: node,
+    socketPath: home.socket,
+    version,
+    system,
+    onStop: () => ending.begin('asked to stop'),
+  })
   try {
     await server.start()
     const addresses = net.addresses()
     log.info('node running', { version, addresses })
     printer.result({ pid: process.pid, ready: true, addresses }, () => {
       printer.done(`Node running (pid ${process.pid}). Ctrl-C stops it.`)
-      printer.line(addresses.length === 0 ? 'No network right now; it will be used when there is one.' : `Reachable at ${addresses.map(addressText).join(', ')}`)
+      printer.line(
+        addresses.length === 0
+          ? 'No network right now; it will be used when there is one.'
+          : `Reachable at ${addresses.map(addressText).join(', ')}`,
+      )
     })
     await report({ ready: true })
     await ending.begun
@@ -94,18 +113,19 @@ async function runNode({ home, printer, version }: CommandContext): Promise<numb
 
 /** Waits for whatever ends a node: a call, a signal, or a fault that nobody caught. */
 function endOfNode(note: (reason: string, error?: string) => void) {
-  let code: number = EXIT.done
+  let code: ExitCode = EXIT.done
   const { promise: begun, resolve } = Promise.withResolvers<void>()
   const begin = (reason: string, error?: unknown) => {
-    note(reason, error instanceof Error ? error.stack : error === undefined ? undefined : String(error))
+    note(reason, error === undefined ? undefined : inspect(error))
     if (error !== undefined) code = EXIT.refused
     setTimeout(() => process.exit(EXIT.refused), STOP_TIMEOUT_MS).unref()
     resolve()
   }
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, () => begin(`stopping: ${signal}`))
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+    process.once(signal, () => begin(`stopping: ${signal}`))
   // A promise that nobody waited for arrives here too.
   process.on('uncaughtException', (error) => begin('stopping: an unexpected fault', error))
-  return { begun, begin, code: () => code }
+  return { begun, begin, code: (): ExitCode => code }
 }
 
 /** Tells the process that started this one apart, if there is one and it still listens. */

@@ -4,28 +4,33 @@ import type { Home } from '../home.ts'
 import type { Command } from './context.ts'
 import { waitForEnd } from './detached-node.ts'
 import { lockHolder } from './instance-lock.ts'
-import { withRunningNode } from './node-connection.ts'
+import { ANSWER_TIMEOUT_MS, withRunningNode } from './node-connection.ts'
 
 export const run: Command<object> = async (context) => {
   const { printer } = context
-  const pid = await stopNode(context.home, () => withRunningNode(context, (node) => node.call('relay/stop', {})))
+  const pid = await stopNode(context.home, (signal) =>
+    withRunningNode(context, (node) => node.call('relay/stop', {}, { signal })),
+  )
   printer.result({ stopped: pid !== undefined, ...(pid === undefined ? {} : { pid }) }, () =>
     pid === undefined ? printer.line('The node was not running.') : printer.done(`Node stopped (pid ${pid}).`),
   )
 }
 
-/** Ends the node of this home, if there is one; the process number that it had. */
-export async function stopNode(home: Home, ask: () => Promise<{ pid: number }>): Promise<number | undefined> {
+type Ask = (signal: AbortSignal) => Promise<{ pid: number }>
+
+/** Ends the node of this home, if there is one, with `ask` or else a signal; the process number that it had. */
+export async function stopNode(home: Home, ask: Ask): Promise<number | undefined> {
   const pid = await askToStop(home, ask)
   if (pid !== undefined) await waitForEnd(home, pid)
   return pid
 }
 
-async function askToStop(home: Home, ask: () => Promise<{ pid: number }>): Promise<number | undefined> {
+async function askToStop(home: Home, ask: Ask): Promise<number | undefined> {
+  const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS)
   try {
-    return (await ask()).pid
+    return (await ask(signal)).pid
   } catch (error) {
-    if (!(error instanceof NodeNotRunning)) throw error
+    if (!(error instanceof NodeNotRunning || signal.aborted)) throw error
   }
   // It may be starting, or hang: then a signal is the way.
   const holder = lockHolder(home)

@@ -1,20 +1,38 @@
 /** A handoff on the screen: its state, what was said, what was observed about delivery, and what can be done next. */
-import type { ActionView, ArtifactListing, Delivery, EntryContent, EntryView, Status, ThreadCommon, ThreadView } from '../node/api.ts'
+import type {
+  ActionView,
+  ArtifactListing,
+  Delivery,
+  EntryContent,
+  EntryView,
+  Status,
+  ThreadCommon,
+  ThreadView,
+} from '../node/api.ts'
 import { oneLine, openContent, outline, partyName, printContent } from './peer-text.ts'
 import type { Printer } from './print.ts'
 import { clockTime } from './time-text.ts'
 
 const NAME_LENGTH_CHARS_MAX = 100
 
-const STATUS_STYLE = { pending: 'yellow', accepted: 'cyan', completed: 'green', cancelled: 'gray' } as const satisfies Record<Status, string>
+const STATUS_STYLE = {
+  pending: 'yellow',
+  accepted: 'cyan',
+  completed: 'green',
+  cancelled: 'gray',
+} as const satisfies Record<Status, string>
 
 /** `pending`, or `cancelled, not final: waiting for frank/frank-xps` */
-export function statusText(printer: Printer, thread: Pick<ThreadCommon, 'status' | 'final' | 'waiting_for'>): string {
+export function statusText(
+  printer: Printer,
+  thread: Pick<ThreadCommon, 'status' | 'final'> & Partial<Pick<ThreadCommon, 'waiting_for'>>,
+): string {
+  const { waiting_for: waitingFor = [] } = thread
   const status = printer.styled(STATUS_STYLE[thread.status], thread.status)
   const ended = thread.status === 'completed' || thread.status === 'cancelled'
   if (!ended) return status
   if (thread.final) return `${status}, final`
-  return `${status}, not final${thread.waiting_for.length > 0 ? `: waiting for ${thread.waiting_for.join(', ')}` : ''}`
+  return `${status}, not final${waitingFor.length > 0 ? `: waiting for ${waitingFor.join(', ')}` : ''}`
 }
 
 /** Four facts that are never mixed: stored here, stored at a carrier, delivered, accepted. */
@@ -23,7 +41,9 @@ export function deliveryText(delivery: Delivery): string {
     ...(delivery.stored_here ? ['stored here'] : []),
     ...(delivery.carriers ?? []).map(({ name }) => `stored at ${name}`),
     ...(delivery.delivered ?? []).map(({ device, at }) => `delivered to ${device} ${clockTime(at)}`),
-    ...(delivery.accepted === undefined ? [] : [`accepted by ${delivery.accepted.device} ${clockTime(delivery.accepted.at)}`]),
+    ...(delivery.accepted === undefined
+      ? []
+      : [`accepted by ${delivery.accepted.device} ${clockTime(delivery.accepted.at)}`]),
   ]
   if ((delivery.delivered ?? []).length === 0) facts.push('not delivered yet')
   return facts.join(' · ')
@@ -57,8 +77,10 @@ export function printThread(printer: Printer, thread: ThreadView): void {
 function printWarnings(printer: Printer, thread: ThreadView): void {
   if (thread.conflicting) printer.warn('Two answers were given at once; the lead one counts.')
   if (thread.repudiated) printer.warn('A device signed two entries with one number; what it accepted may be undone.')
-  for (const device of thread.forks) printer.warn(`${device} signed two entries with one number. Ask its owner what happened.`)
-  if (thread.action?.mismatch === true) printer.warn('The proposed action here is not the one that the sender signed for. Do not approve it.')
+  for (const device of thread.forks)
+    printer.warn(`${device} signed two entries with one number. Ask its owner what happened.`)
+  if (thread.action?.mismatch === true)
+    printer.warn('The proposed action here is not the one that the sender signed for. Do not approve it.')
 }
 
 function printEntry(printer: Printer, entry: EntryView): void {
@@ -70,7 +92,13 @@ function printEntry(printer: Printer, entry: EntryView): void {
     entry.cut ? 'cut off' : '',
   ].filter((mark) => mark !== '')
   const who = entry.mine ? `${entry.from.handle} (you)` : partyName(entry.from)
-  const head = [number === '' ? '' : `#${number}`, who, WROTE[entry.kind], marks.length > 0 ? `[${marks.join(', ')}]` : '', clockTime(entry.sent_at)]
+  const head = [
+    number === '' ? '' : `#${number}`,
+    who,
+    WROTE[entry.kind],
+    marks.length > 0 ? `[${marks.join(', ')}]` : '',
+    clockTime(entry.sent_at),
+  ]
   printer.line(printer.styled('bold', head.filter((part) => part !== '').join(' ')))
   if (entry.body === 'missing') printer.line('  (its text has not arrived yet)')
   if (entry.body === 'unreadable') printer.line('  (its text does not open)')
@@ -122,8 +150,10 @@ export function nextSteps(thread: Pick<ThreadView, 'thread_id' | 'side' | 'statu
   const { thread_id: id, side, status, action } = thread
   if (status === 'completed' || status === 'cancelled') return []
   const steps: string[] = []
-  if (side === 'in' && action?.verdict === 'none') steps.push(`Answer the proposal: relay-node approve ${id}, or reject`)
   if (side === 'in' && status === 'pending') steps.push(`Take it on: relay-node accept ${id}`)
+  if (side === 'in' && status === 'accepted' && action !== undefined && action.verdict !== 'approved') {
+    steps.push(`Answer the proposal: relay-node approve ${id}, or relay-node reject ${id}`)
+  }
   if (side === 'in' && status === 'accepted') steps.push(`When it is done: relay-node complete ${id} --result TEXT`)
   if (side === 'out' && status === 'pending') steps.push(`Take it back: relay-node cancel ${id}`)
   steps.push(`Write: relay-node message ${id} TEXT`)

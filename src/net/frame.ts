@@ -2,7 +2,7 @@
  * Frames on a byte stream: an unsigned varint length, shortest form, at most FRAME_SIZE_BYTES_MAX,
  * then that many bytes. Source: protocol/spec/sync.md.
  */
-import { FRAME_SIZE_BYTES_MAX } from '../../protocol/limits.ts'
+import { FRAME_SIZE_BYTES_MAX } from '../../protocol/index.ts'
 import { NetError } from './net.ts'
 
 /** Bytes of the longest length that a frame may have: 7 bits each. */

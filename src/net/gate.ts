@@ -2,7 +2,7 @@
  * Who may connect, and as what. Only teammates are served; while joining is open a few strangers
  * may come in for the join protocol, for a short time; and we may go to another's door ourselves.
  */
-import { JOIN_STRANGERS_COUNT_MAX, JOIN_TTL_MS } from '../../protocol/limits.ts'
+import { JOIN_STRANGERS_COUNT_MAX, JOIN_TTL_MS } from '../../protocol/index.ts'
 import type { Clock } from '../system.ts'
 import type { DeviceKey } from './net.ts'
 

@@ -9,7 +9,7 @@ import type { MulticastDNSComponents } from '@libp2p/mdns'
 import { ping } from '@libp2p/ping'
 import { tcp } from '@libp2p/tcp'
 import { createLibp2p } from 'libp2p'
-import { GOSSIP_SIZE_BYTES_MAX } from '../../protocol/limits.ts'
+import { GOSSIP_SIZE_BYTES_MAX } from '../../protocol/index.ts'
 
 export const DHT_PROTOCOL = '/relay-node/kad/1.0.0'
 

@@ -9,7 +9,7 @@ import { createGossip, type Gossip } from './libp2p-gossip.ts'
 import { createHost, type Host } from './libp2p-host.ts'
 import { createLinks, type Links, PING_PROTOCOL } from './libp2p-links.ts'
 import { frameStream } from './libp2p-stream.ts'
-import { type DeviceKey, type FrameStream, type Net, NetError, type NetHandlers, type PeerStatus } from './net.ts'
+import { type DeviceKey, type Net, NetError, type NetHandlers, type PeerStatus } from './net.ts'
 import { deviceOfKey, deviceOfPeer, privateKeyOfSeed } from './peer-id.ts'
 import { createSyncPairs, letGo, type SyncPairs } from './sync-pairs.ts'
 import { machineInterfaces, watchMachine } from './watch.ts'
@@ -18,6 +18,8 @@ const SYNC_PROTOCOL = '/relay/sync/1'
 const JOIN_PROTOCOL = '/relay/join/1'
 /** How often a connected teammate without a gossip stream is noticed. */
 const UPKEEP_MS = 5_000
+/** Of two connections, how much older one is than what a simultaneous dial explains. */
+const OLDER_MS = 2_000
 const STOP_TIMEOUT_MS = 1_000
 
 export interface Libp2pNetOptions {
@@ -117,11 +119,6 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
     letGo(system, frames)
   }
 
-  async function runSync(stream: FrameStream): Promise<void> {
-    ensureGossip(stream.device) // Now both sides hold each other for teammates.
-    await present().handlers.onSync(stream)
-  }
-
   /** Asks who is there; the answer makes libp2p start gossip, and gives us its addresses. */
   async function meet(connection: Connection): Promise<void> {
     try {
@@ -159,8 +156,9 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
     const standing = gate.standing(device)
     if (standing !== 'teammate' && standing !== 'beacon') return
     if (connection.direction === 'outbound') book.proven(device, connection.remoteAddr.toString())
-    // It may have dialled because it lost the older ones, which we would only notice much later.
-    for (const older of running.links.to(device)) if (older !== connection) void running.links.probe(older)
+    // It may have dialled because it lost an older one, which we would only notice much later. Two that are as new
+    // as each other come from dialling at the same moment.
+    for (const other of running.links.to(device)) if (connection.timeline.open - other.timeline.open > OLDER_MS) void running.links.probe(other)
     void meet(connection)
     welcome(device)
   }
@@ -263,7 +261,7 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
     host.addEventListener('connection:close', ({ detail }) => onClose(detail))
     host.addEventListener('peer:identify', ({ detail }) => onIdentify(detail.peerId, detail.listenAddrs.map(String)))
     const keeper = createKeeper({ system, connected: (device) => links.to(device).length > 0, reach })
-    const pairs = createSyncPairs({ system, self, open: (device, signal) => links.openStream(device, SYNC_PROTOCOL, signal), onSync: runSync })
+    const pairs = createSyncPairs({ system, self, open: (device, signal) => links.openStream(device, SYNC_PROTOCOL, signal), onSync: (stream) => handlers.onSync(stream) })
     const gossip = createGossip({ host, log, teammate: (device) => device === self || teammate(device), onGossip: handlers.onGossip.bind(handlers) })
     running = { host, handlers, links, keeper, pairs, gossip, ends: [] }
     gossip.setTopics(topics)

@@ -3,7 +3,7 @@
  * can be lost or late. Nothing here reads real time; everything but the delays runs in microtasks.
  */
 import assert from 'node:assert/strict'
-import { GOSSIP_SIZE_BYTES_MAX } from '../../protocol/limits.ts'
+import { GOSSIP_SIZE_BYTES_MAX } from '../../protocol/index.ts'
 import type { System } from '../system.ts'
 import { createGate, type Gate } from './gate.ts'
 import { memoryStreams } from './memory-stream.ts'
@@ -15,8 +15,8 @@ export type GossipFate = 'pass' | 'drop' | { delayMs: number }
 export type GossipFault = (hop: { from: DeviceKey; to: DeviceKey; topic: string }) => GossipFate
 
 export interface MemoryHub {
-  /** A node of this hub, not started. A device that was stopped can be made anew. */
-  net(device: DeviceKey): Net
+  /** A node of this hub, not started, with the hub's clock or its own. A device that was stopped can be made anew. */
+  net(device: DeviceKey, system?: System): Net
   /** Breaks what runs between two devices and lets nothing new through. */
   cut(one: DeviceKey, other: DeviceKey): void
   heal(one: DeviceKey, other: DeviceKey): void
@@ -48,7 +48,7 @@ const SEEN_COUNT_MAX = 4096
 
 const addressOf = (device: DeviceKey): string => `/memory/${device}/p2p/${device}`
 
-/** One hub is one network. `system` gives the clock that delays run on. */
+/** One hub is one network. Delays run on the clock of `system`. */
 export function createMemoryHub(system: System): MemoryHub {
   const seats = new Map<DeviceKey, Seat>()
   const cuts = new Set<string>()
@@ -145,8 +145,8 @@ export function createMemoryHub(system: System): MemoryHub {
     if (seat.seen.size > SEEN_COUNT_MAX && oldest !== undefined) seat.seen.delete(oldest)
   }
 
-  function net(device: DeviceKey): Net {
-    const gate = createGate({ clock: system.clock, beacons: new Set(), expel: (guest) => seat && disconnect(seat, guest) })
+  function net(device: DeviceKey, own: System = system): Net {
+    const gate = createGate({ clock: own.clock, beacons: new Set(), expel: (guest) => seat && disconnect(seat, guest) })
     let seat: Seat | undefined
     let team: ReadonlySet<DeviceKey> = new Set()
     let topics: ReadonlySet<string> = new Set()
@@ -167,16 +167,16 @@ export function createMemoryHub(system: System): MemoryHub {
       try {
         await host.handlers.onJoin(stream)
       } catch (error) {
-        system.log.debug('join ended', { error: String(error) })
+        own.log.debug('join ended', { error: String(error) })
       }
-      letGo(system, stream)
+      letGo(own, stream)
     }
 
     return {
       device,
       async start(handlers) {
         assert(!seats.has(device), 'a device is started once at a time')
-        const pairs = createSyncPairs({ system, self: device, open: openSync, onSync: (stream) => handlers.onSync(stream) })
+        const pairs = createSyncPairs({ system: own, self: device, open: openSync, onSync: (stream) => handlers.onSync(stream) })
         seat = { device, handlers, gate, pairs, team, topics, connections: new Map(), seen: new Set() }
         seats.set(device, seat)
         for (const other of team) queueMicrotask(() => reconsider(device, other))

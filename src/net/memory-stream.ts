@@ -1,5 +1,5 @@
 /** A pair of FrameStreams in memory, with the bounds that a network would set. */
-import { FRAME_SIZE_BYTES_MAX } from '../../protocol/limits.ts'
+import { FRAME_SIZE_BYTES_MAX } from '../../protocol/index.ts'
 import { type DeviceKey, type FrameStream, NetError } from './net.ts'
 
 /** What may be on its way in one direction before send() waits. */

@@ -167,13 +167,28 @@ export interface InboxPage {
   timed_out: boolean
 }
 
+export interface TeammateDevice {
+  /** `member/device` */
+  device: string
+  peer_id: string
+  reachable: boolean
+  path?: string
+  round_trip_ms?: number
+  last_seen?: Time
+  /** Its clock minus ours, where that is more than a minute. */
+  clock_skew_ms?: number
+  /** Why the last attempt to reach it failed. */
+  last_failure?: string
+  removed: boolean
+}
+
 export interface Teammate {
   handle: string
   kind: 'person' | 'service'
   role: 'member' | 'reader'
   trust: Trust
   me: boolean
-  devices: { device: string; peer_id: string; reachable: boolean; path?: string; round_trip_ms?: number; last_seen?: Time; removed: boolean }[]
+  devices: TeammateDevice[]
   reachable: boolean
   last_seen?: Time
   blocked: boolean

@@ -18,6 +18,7 @@ import { type AcceptUpdate, type CompleteUpdate, type MethodName, type Methods, 
 export { API_ERRORS, ApiError, type ApiSymbol, type ErrorObject } from '../node/api-error.ts'
 export type {
   AcceptResult,
+  ArtifactFacts,
   ArtifactInput,
   ArtifactListing,
   ArtifactSlice,
@@ -37,6 +38,7 @@ export type {
   Untrusted,
   WhoAmI,
 } from '../node/api.ts'
+export { untrusted } from '../node/api.ts'
 export { check, checkIntent, checkSize } from './refusals.ts'
 export type { Hello, MethodName, Methods } from './schema.ts'
 export * as shapes from './shapes.ts'
@@ -87,9 +89,10 @@ export interface RpcClient {
   /**
    * What happens on the node from now on; ends when `signal` is aborted.
    *
+   * @param opened called when the node listens: nothing that happens later is missed
    * @throws NodeNotRunning when the node goes away
    */
-  events(signal?: AbortSignal): AsyncGenerator<NodeEvent>
+  events(signal?: AbortSignal, opened?: () => void): AsyncGenerator<NodeEvent>
   /** Lets go of idle connections. */
   close(): void
 }
@@ -141,10 +144,11 @@ export function createRpcClient({ socketPath, session }: RpcClientOptions): RpcC
     })
   }
 
-  async function* events(signal?: AbortSignal): AsyncGenerator<NodeEvent> {
+  async function* events(signal?: AbortSignal, opened?: () => void): AsyncGenerator<NodeEvent> {
     const gone = (cause?: unknown) => new NodeNotRunning('The node went away.', { mayBeDone: false, cause })
     try {
       const response = await send({ method: 'GET', path: '/events', headers: { 'relay-session': session }, agent: false, signal })
+      opened?.()
       yield* parseEvents(response)
     } catch (error) {
       if (signal?.aborted === true) return

@@ -1,5 +1,4 @@
 /** From 'maybe no node' to 'a node that understands us': asks who answers, starts one if nobody does, replaces one that is too old. */
-import { spawn } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
 import * as z from 'zod'
 import { ApiError } from '../node/api-error.ts'
@@ -20,7 +19,7 @@ export interface LaunchOptions {
   /** UUID of the front end's session. */
   session: string
   clock: Clock
-  /** Starts a node and comes back when it listens, or when another one does. See {@link startDetached}. */
+  /** Starts a node that outlives this process, and comes back when it listens or when another one is about to. */
   start: () => Promise<void>
   /** Interface versions of this front end; other than this program's own only in tests. */
   versions?: VersionRange
@@ -37,7 +36,7 @@ const helloShape: z.ZodType<Hello> = z.object({
 /**
  * Who answers at the socket now, after starting or replacing a node where needed.
  *
- * @throws ApiError unauthenticated: no node, and none could be started; or one that is of another age than this front end
+ * @throws ApiError unauthenticated: a node that does not answer, or is of another age than this front end; and whatever `start` throws
  */
 export async function connectOrStart(options: LaunchOptions): Promise<Hello> {
   const { socketPath, session, clock, versions = INTERFACE_VERSIONS } = options
@@ -63,7 +62,11 @@ async function startUntilAnswered(client: RpcClient, { clock, start }: LaunchOpt
     await start()
     const started = await eventually(() => whoAnswers(client), { clock, timeoutMs: ANSWER_TIMEOUT_MS })
     if (started !== undefined) return started
-    if (clock.now() >= end) throw notStarted('it was started and does not answer')
+    if (clock.now() >= end) {
+      throw new ApiError('unauthenticated', 'The node was started and does not answer.', {
+        hint: 'Look into `relay-node logs`, or run `relay-node doctor`.',
+      })
+    }
   }
 }
 
@@ -128,41 +131,4 @@ async function eventually<T>(look: () => Promise<T | undefined>, limits: { clock
     // Not the clock's timer: that one would let a process end that has nothing else to do.
     await pause(LOOK_AGAIN_MS)
   }
-}
-
-export interface DetachedOptions {
-  /** The program that starts a node: absolute path of relay-node.js. */
-  script: string
-  args?: readonly string[]
-  env?: NodeJS.ProcessEnv
-}
-
-/**
- * Runs `relay-node start --detach` apart from this process, so that the node outlives it, and waits until it has done so.
- *
- * @throws ApiError unauthenticated, with the last line that the command wrote
- */
-export function startDetached({ script, args = ['start', '--detach'], env = process.env }: DetachedOptions): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [script, ...args], {
-      detached: true,
-      env,
-      stdio: ['ignore', 'ignore', 'pipe'],
-      windowsHide: true,
-    })
-    let said = ''
-    child.stderr.setEncoding('utf8').on('data', (chunk: string) => (said += chunk))
-    child.once('error', (cause) => reject(notStarted(cause.message, cause)))
-    child.once('exit', (code) => code === 0 && resolve())
-    // The node may hold on to stderr for good, so only a failure waits for its end.
-    child.once('close', (code, signal) => reject(notStarted(said.trim().split('\n').at(-1) || `it ended with ${code ?? signal}`)))
-    child.unref()
-  })
-}
-
-function notStarted(reason: string, cause?: unknown): ApiError {
-  return new ApiError('unauthenticated', `The node is not running and could not be started: ${reason}`, {
-    hint: 'Run `relay-node start` to see why, or `relay-node doctor`.',
-    cause,
-  })
 }

@@ -13,7 +13,7 @@ import type { ArtifactInput } from '../node/api.ts'
 /** A payload nested deeper than this is refused: writing it as JSON again would exhaust the stack. */
 const PAYLOAD_DEPTH_MAX = 64
 const ID_LENGTH_CHARS_MAX = 200
-const CURSOR_LENGTH_CHARS_MAX = 512
+const CURSOR_LENGTH_CHARS_MAX = 2000
 
 const LONE_SURROGATE = 'must be well-formed Unicode text; it holds half of a surrogate pair'
 

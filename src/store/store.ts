@@ -1,12 +1,14 @@
 /**
  * An ordered key-value store with atomic, durable batches: the only thing the node knows of the disk.
  *
- * Keys are text, ordered by their UTF-8 bytes, and live in named spaces. Values are bytes.
+ * Keys are well-formed text, ordered by their UTF-8 bytes, and live in named spaces. Values are
+ * bytes. What goes in and what comes out are copies: nobody can change a stored value in place.
+ * Every method may fail with a {@link StoreError}.
  */
 
 /** The spaces of the store. Entries, bodies, rosters, prekeys and secrets are the truth; the rest can be rebuilt from them or is local memory. */
 export const SPACES = [
-  'meta', // format, start counter, local marks
+  'meta', // start counter, local marks
   'entry', // <thread> <arrival>: an entry exactly as received
   'body', // <entry>: a sealed body exactly as received
   'roster', // <position>: roster entries as received
@@ -25,6 +27,7 @@ export type Write =
   | { type: 'put'; space: Space; key: string; value: Uint8Array }
   | { type: 'del'; space: Space; key: string }
 
+/** At most one of gt and gte, and one of lt and lte. */
 export interface Range {
   gt?: string
   gte?: string
@@ -38,10 +41,15 @@ export interface Store {
   /** The value, or undefined where there is none. */
   get(space: Space, key: string): Promise<Uint8Array | undefined>
   getMany(space: Space, keys: readonly string[]): Promise<(Uint8Array | undefined)[]>
-  /** All of `writes` or none; on disk (synced) when the promise resolves. */
+  /**
+   * All of `writes` or none, in their order; on disk (synced) when the promise resolves. Batches are
+   * applied one after the other, in the order of the calls. After one has failed, it is unknown until
+   * the store is opened again whether it is there; so every later batch fails in the same way.
+   */
   batch(writes: readonly Write[]): Promise<void>
-  /** Keys and values in key order; a snapshot as of the call. */
+  /** Keys and values in key order; a snapshot as of the call. Iterate it, to its end or with a break: an untouched one holds its snapshot until close(). */
   range(space: Space, range?: Range): AsyncIterable<[key: string, value: Uint8Array]>
+  /** Waits for the batches that were handed in. Whatever is called later fails with STORE_CLOSED; a second close() does nothing. */
   close(): Promise<void>
 }
 

@@ -39,8 +39,3 @@ export async function running(options: ScriptOptions & { system?: System } = {})
   })
   return { node, server, client, socketPath, stopped: stop.promise }
 }
-
-export interface RawAnswer {
-  status: number
-  body: string
-}

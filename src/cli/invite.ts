@@ -1,0 +1,115 @@
+/** relay-node invite: lets one person in, once. */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { InviteListing, InviteResult } from '../node/api.ts'
+import type { RpcClient } from '../rpc/client.ts'
+import type { Command, CommandContext } from './context.ts'
+import { CommandError, UsageError } from './failure.ts'
+import { parseDuration } from './input.ts'
+import { withNode } from './node-connection.ts'
+import { partyName } from './peer-text.ts'
+import type { Printer } from './print.ts'
+import { clockTime, duration } from './time-text.ts'
+
+const LOOK_AGAIN_MS = 1000
+
+interface Options {
+  expires?: string
+  standalone?: boolean
+  /** --no-wait */
+  wait?: boolean
+}
+
+export const run: Command<Options> = async (context, args, options) => {
+  const name = args[0]
+  if (name === undefined)
+    throw new UsageError('Whom do you invite?', 'Write relay-node invite NAME, for instance relay-node invite frank.')
+  const expires = options.expires === undefined ? undefined : parseDuration(options.expires)
+  await withNode(context, async (node) => {
+    const invite = await node.call('relay/invite', { name, expires_s: expires, standalone: options.standalone })
+    context.printer.result(invite, () => undefined)
+    if (context.printer.json) return
+    await printInvite(context, invite)
+    if (context.interactive && options.wait !== false) await waitForJoiner(context, node, invite)
+  })
+}
+
+async function printInvite({ printer, interactive }: CommandContext, invite: InviteResult): Promise<void> {
+  const left = (Date.parse(invite.expires_at) - Date.now()) / 1000
+  printer.line(`Invite for ${invite.handle}. Works once. Ends ${clockTime(invite.expires_at)} (${duration(left)}).`)
+  printer.line(`    ${printer.styled('bold', invite.code)}`)
+  if (interactive) {
+    const { renderUnicodeCompact } = await import('uqr')
+    printer.line()
+    printer.line(renderUnicodeCompact(invite.code, { border: 2 }))
+  }
+  if (invite.words !== undefined) printer.line(`By voice: ${invite.words.join(' ')}`)
+  const who = invite.handle.split('@')[0]
+  printer.line(`Send it by a channel that you both trust. ${who} runs: relay-node join`)
+}
+
+async function waitForJoiner({ printer }: CommandContext, node: RpcClient, invite: InviteResult): Promise<void> {
+  const stop = new AbortController()
+  process.once('SIGINT', () => stop.abort())
+  printer.line('Waiting for them. Ctrl-C is fine, the invite stays open.')
+  for (;;) {
+    const { items } = await node.call('relay/invites', {})
+    const found = items.find((item) => item.invite_id === invite.invite_id)
+    if (found?.state === 'used') return printJoiner(printer, node, invite.handle)
+    if (found?.state === 'expired' || found?.state === 'withdrawn') {
+      throw new CommandError(
+        `invite_${found.state}`,
+        `The invite ${found.state === 'expired' ? 'has expired' : 'was withdrawn'}; nobody joined with it.`,
+        'Make a new one with relay-node invite.',
+      )
+    }
+    try {
+      await pause(LOOK_AGAIN_MS, undefined, { signal: stop.signal })
+    } catch {
+      printer.line(
+        `The invite stays open. See it with relay-node invite list; withdraw it with relay-node invite revoke ${invite.invite_id}`,
+      )
+      return
+    }
+  }
+}
+
+async function printJoiner(printer: Printer, node: RpcClient, handle: string): Promise<void> {
+  const { items } = await node.call('agents/list', {})
+  const teammate = items.find((item) => item.handle === handle)
+  const devices = teammate?.devices.map(({ device }) => device).join(', ') ?? ''
+  printer.done(
+    `${partyName({ handle, trust: teammate?.trust ?? 'unverified' })} has joined${devices === '' ? '' : ` with ${devices}`}.`,
+  )
+  printer.line(`Next: relay-node send ${handle.split('@')[0]} --summary TEXT`)
+}
+
+/** relay-node invite list */
+export const runList: Command<object> = async (context) => {
+  const { printer } = context
+  const { items } = await withNode(context, (node) => node.call('relay/invites', {}))
+  printer.result({ items }, () => {
+    if (items.length === 0) printer.line('No invites. Make one with relay-node invite NAME.')
+    for (const item of items) printer.line(`${item.invite_id}  ${item.handle}  ${inviteState(item)}`)
+  })
+}
+
+function inviteState({ state, expires_at }: InviteListing): string {
+  return state === 'open' ? `open until ${clockTime(expires_at)}` : state
+}
+
+/** relay-node invite revoke */
+export const runRevoke: Command<object> = async (context, args) => {
+  const { printer } = context
+  const listing = await withNode(context, async (node) => {
+    const beginning = args[0] ?? ''
+    const { items } = await node.call('relay/invites', {})
+    const matches = items.filter(({ invite_id }) => invite_id.startsWith(beginning))
+    // An id that fits none is left to the node to refuse.
+    if (matches.length > 1)
+      throw new UsageError(`${matches.length} invites begin with ${beginning}.`, 'Type more characters.')
+    return node.call('relay/invite-revoke', { invite_id: matches[0]?.invite_id ?? beginning })
+  })
+  printer.result(listing, () =>
+    printer.done(`The invite for ${listing.handle} is withdrawn: nobody can join with it any more.`),
+  )
+}

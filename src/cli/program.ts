@@ -1,0 +1,177 @@
+/** What can be typed: every command with its words and options. What they do is loaded when one is run. */
+import { Command as Program } from 'commander'
+import type { Command } from './context.ts'
+
+/** Runs a command with what was typed; main.ts makes it. */
+export type Runner = <Options>(
+  load: () => Promise<Command<Options>>,
+  args: readonly string[],
+  options: Options & CommonOptions,
+) => Promise<void>
+
+export interface CommonOptions {
+  json?: boolean
+  yes?: boolean
+}
+
+export interface ProgramOptions {
+  version: string
+  runner: Runner
+  /** Where help and usage errors go; commander's own words for an error are dropped, since main.ts says them. */
+  write: (text: string) => void
+}
+
+export function createProgram({ version, runner, write }: ProgramOptions): Program {
+  const program = new Program('relay-node')
+    .description(
+      "Hands work from one developer's coding agent to another's: signed, end-to-end encrypted, without a server.",
+    )
+    .version(version, '-V, --version')
+    .exitOverride()
+    .configureOutput({ writeOut: write, writeErr: () => undefined })
+    .showSuggestionAfterError()
+    .addHelpText('after', EXIT_CODES)
+
+  /** A command with the options that all have. */
+  function command(usage: string, description: string, parent = program): Program {
+    return parent
+      .command(usage)
+      .description(description)
+      .option('--json', 'one JSON document on stdout, of a failure too')
+      .option('--yes', 'ask nothing')
+  }
+
+  function runs<Options>(target: Program, load: () => Promise<Command<Options>>): void {
+    target.action(() => runner(load, target.args, target.opts<Options & CommonOptions>()))
+  }
+
+  runs(
+    command('init', 'make a workspace on this laptop, or prepare it to join one')
+      .option('--name <name>', 'your name on the team')
+      .option('--team <name>', 'name of the new workspace; without it this laptop is ready to join one')
+      .option('--device <name>', 'name of this laptop')
+      .option('--listen <address>', 'port, host:port or multiaddr; default: a free port, picked once')
+      .option('--no-lan', 'do not look for teammates on the same network')
+      .option('--no-start', 'do not start the node'),
+    async () => (await import('./init.ts')).run,
+  )
+  addInvite(command, runs)
+  runs(
+    command('join', 'join a workspace with an invite; the code is asked for')
+      .option('--code-stdin', 'read the code from standard input')
+      .option('--device <name>', 'name of this laptop')
+      .option('--listen <address>', 'port, host:port or multiaddr; default: a free port, picked once')
+      .option('--no-lan', 'do not look for teammates on the same network'),
+    async () => (await import('./join.ts')).run,
+  )
+  addNode(command, runs)
+  addHandoffs(command, runs)
+  return program
+}
+
+type MakeCommand = (usage: string, description: string, parent?: Program) => Program
+type Runs = <Options>(target: Program, load: () => Promise<Command<Options>>) => void
+
+function addInvite(command: MakeCommand, runs: Runs): void {
+  const invite = command('invite [name]', 'invite a person; works once, for 24 hours')
+    .option('--expires <time>', 'how long it works, like 10m or 24h')
+    .option('--standalone', 'a longer code that holds your addresses, for people on another network')
+    .option('--no-wait', 'do not wait for them')
+  runs(invite, async () => (await import('./invite.ts')).run)
+  runs(command('list', 'every invite and what became of it', invite), async () => (await import('./invite.ts')).runList)
+  runs(command('revoke <id>', 'withdraw an invite', invite), async () => (await import('./invite.ts')).runRevoke)
+}
+
+function addNode(command: MakeCommand, runs: Runs): void {
+  runs(
+    command('start', 'run the node; stays in front')
+      .option('--detach', 'in the background; returns when it answers')
+      .option('--repair', 'repair a damaged store first'),
+    async () => (await import('./start.ts')).run,
+  )
+  runs(command('stop', 'end the node'), async () => (await import('./stop.ts')).run)
+  runs(command('status', 'what runs, who is reachable, what waits'), async () => (await import('./status.ts')).run)
+  runs(
+    command('doctor', 'look for everything that can be wrong, and say what to do'),
+    async () => (await import('./doctor.ts')).run,
+  )
+  runs(command('ping <name>', "measure the way to a teammate's laptops"), async () => (await import('./ping.ts')).run)
+  runs(
+    command('logs', 'what the node wrote down')
+      .option('-n, --lines <count>', 'how many lines; default 50')
+      .option('-f, --follow', 'wait for more; with --json one document a line'),
+    async () => (await import('./logs.ts')).run,
+  )
+  runs(command('paths', 'where everything lies'), async () => (await import('./paths.ts')).run)
+  runs(command('config', 'every setting and where it comes from'), async () => (await import('./config.ts')).run)
+  runs(
+    command('mcp', 'the server for a coding agent, on standard input and output'),
+    async () => (await import('./mcp.ts')).run,
+  )
+}
+
+function addHandoffs(command: MakeCommand, runs: Runs): void {
+  const withArtifacts = (target: Program) =>
+    target
+      .option('--diff <file>', 'attach a diff; may be repeated', repeated)
+      .option('--file <file>', 'attach a file; may be repeated', repeated)
+      .option('--test <command>', 'attach a command that checks the work; may be repeated', repeated)
+      .option('--link <url>', 'attach a link; may be repeated', repeated)
+
+  runs(
+    command('inbox', 'open handoffs, newest first')
+      .option('--all', 'ended ones too')
+      .option('--in', 'only what came to you')
+      .option('--out', 'only what you sent'),
+    async () => (await import('./inbox.ts')).run,
+  )
+  runs(command('show <id>', 'read a handoff; this accepts nothing'), async () => (await import('./show.ts')).run)
+  runs(
+    withArtifacts(
+      command('send <name>', 'hand work to a teammate')
+        .option('--summary <text>', 'what it is about; - reads standard input')
+        .option('--intent <intent>', 'inform, ask_question or propose_action; default: what the options say')
+        .option('--question <text>', 'the question, with ask_question')
+        .option('--action <file.json>', 'the proposed action, with propose_action')
+        .option('--parent <id>', 'the handoff that this one follows'),
+    ),
+    async () => (await import('./send.ts')).run,
+  )
+  runs(
+    command('accept <id>', 'take a handoff on').option('--expect <revision>', 'only if it still is at this revision'),
+    async () => (await import('./accept.ts')).run,
+  )
+  runs(
+    withArtifacts(command('message <id> [text]', 'write in a handoff; without text, or with -, reads standard input')),
+    async () => (await import('./message.ts')).run,
+  )
+  runs(
+    withArtifacts(
+      command('complete <id>', 'say that a handoff is dealt with')
+        .option('--result <text>', 'what came out of it; - reads standard input')
+        .option('--outcome <outcome>', 'done, partial or declined; default done'),
+    ),
+    async () => (await import('./complete.ts')).run,
+  )
+  runs(
+    command('cancel <id>', 'take back a handoff that nobody has accepted').option('--reason <text>', 'why'),
+    async () => (await import('./cancel.ts')).run,
+  )
+  runs(
+    command('approve <id>', 'approve a proposed action; needs you at a terminal').option('--reason <text>', 'why'),
+    async () => (await import('./verdict.ts')).runApprove,
+  )
+  runs(
+    command('reject <id>', 'reject a proposed action; needs you at a terminal').option('--reason <text>', 'why'),
+    async () => (await import('./verdict.ts')).runReject,
+  )
+}
+
+/** An option that is given once for each value. */
+function repeated(value: string, before: string[] = []): string[] {
+  return [...before, value]
+}
+
+const EXIT_CODES = `
+Exit codes: 0 done, 1 refused or failed, 2 wrong use, 3 node not running.
+All files lie in RELAY_NODE_HOME, if it is set; relay-node paths shows them.`

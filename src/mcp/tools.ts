@@ -1,0 +1,25 @@
+/** The table of tools, in the order in which hosts list them. */
+import { acceptHandoff } from './accept-handoff.ts'
+import { cancelHandoff } from './cancel-handoff.ts'
+import { checkInbox } from './check-inbox.ts'
+import { completeHandoff } from './complete-handoff.ts'
+import { handoffToTeammate } from './handoff-to-teammate.ts'
+import { listTeammates } from './list-teammates.ts'
+import { readArtifact } from './read-artifact.ts'
+import { sendMessage } from './send-message.ts'
+import type { Tool } from './tool.ts'
+import { viewThread } from './view-thread.ts'
+import { whoami } from './whoami.ts'
+
+export const TOOLS: readonly Tool[] = [
+  whoami,
+  listTeammates,
+  handoffToTeammate,
+  checkInbox,
+  viewThread,
+  readArtifact,
+  acceptHandoff,
+  sendMessage,
+  completeHandoff,
+  cancelHandoff,
+]

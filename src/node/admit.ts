@@ -1,0 +1,215 @@
+/** Takes in what a peer sent: open → parents → authorize → put → reduce. What is only missing a parent waits, within bounds. */
+import {
+  authorize,
+  type Entry,
+  type Hex,
+  isBodyOf,
+  openEntry,
+  type Refused,
+  REFUSED_KEPT_COUNT_MAX,
+  SENDER_OPEN_THREADS_COUNT_MAX,
+  textId,
+  toHex,
+  WAITING_ENTRIES_COUNT_MAX,
+  WAITING_SIZE_BYTES_MAX,
+} from '../../protocol/index.ts'
+import { acknowledge } from './acknowledge.ts'
+import { openThreadKeys } from './contents.ts'
+import { countRefusal, type Held, type Turn } from './held.ts'
+import type { Published } from './publish.ts'
+import { putBody, putEntry, putRefused, putThreadRow } from './rows.ts'
+import { applyPreview, type Gained, settle } from './settle.ts'
+import { takeIn, type Thread } from './threads.ts'
+import { memberOfDevice, ownMember, rosterOf } from './workspace.ts'
+
+export interface Incoming {
+  readonly envelope: Uint8Array
+  readonly body: Uint8Array | null
+}
+
+export interface Admitted {
+  /** Threads of which something is missing, with what. */
+  readonly missing: Map<Hex, Hex[]>
+  /** The roster entry that something cites is not here. */
+  readonly missingRoster: boolean
+  /** Receipts that were written for what came. */
+  readonly acks: Published[]
+  /** Threads that gained entries or bodies. */
+  readonly changed: Set<Hex>
+}
+
+interface Waiting {
+  readonly entry: Entry
+  readonly body: Uint8Array | null
+  readonly from: Hex
+}
+
+/** Entries that wait for a parent or a roster entry; per peer bounded, the oldest go first. */
+export interface WaitingRoom {
+  readonly byId: Map<Hex, Waiting>
+}
+
+export function createWaitingRoom(): WaitingRoom {
+  return { byId: new Map() }
+}
+
+/** Takes in entries of a peer within one turn, in the given order. */
+export async function admit(held: Held, room: WaitingRoom, from: Hex, items: readonly Incoming[]): Promise<Admitted> {
+  const opened: Waiting[] = []
+  const refused: { refused: Refused; envelope: Uint8Array }[] = []
+  for (const { envelope, body } of items) {
+    const entry = openEntry(envelope)
+    if (entry.ok) opened.push({ entry: entry.value, body, from })
+    else refused.push({ refused: entry, envelope })
+  }
+  return held.turn(async (turn) => {
+    const admitted: Admitted = { missing: new Map(), missingRoster: false, acks: [], changed: new Set() }
+    for (const { refused: why, envelope } of refused) keepProof(held, turn, { refused: why, envelope, from })
+    const work = new Map<Hex, { thread: Thread; gained: Gained[] }>()
+    let missingRoster = false
+    for (const waiting of opened) {
+      const roster = await admitOne(held, turn, { room, work, admitted, waiting })
+      missingRoster ||= roster
+    }
+    for (const { thread, gained } of work.values()) {
+      if (gained.length === 0) continue
+      settle(held, turn, thread, gained)
+      admitted.changed.add(thread.id)
+      const ack = await acknowledge(held, turn, thread)
+      if (ack) admitted.acks.push(ack)
+    }
+    return { ...admitted, missingRoster }
+  })
+}
+
+interface Work {
+  room: WaitingRoom
+  work: Map<Hex, { thread: Thread; gained: Gained[] }>
+  admitted: Admitted
+  waiting: Waiting
+}
+
+/** True if a roster entry is missing. */
+async function admitOne(held: Held, turn: Turn, { room, work, admitted, waiting }: Work): Promise<boolean> {
+  let missingRoster = false
+  const queue = [waiting]
+  for (let next = queue.shift(); next; next = queue.shift()) {
+    const { entry, body, from } = next
+    const at = work.get(entry.thread) ?? { thread: await held.threads.load(entry.thread), gained: [] }
+    work.set(entry.thread, at)
+    const { thread } = at
+    const known = thread.graph.byId.get(entry.id)
+    if (known) {
+      if (body) await admitBody(held, turn, { thread, entry: known.entry, sealed: body, admitted })
+      continue
+    }
+    if (!isWelcome(held, entry)) continue
+    const judged = authorize({ graph: thread.graph, log: held.workspace.log, isRefused: (id) => held.refusedIds.has(id) }, entry)
+    if (judged.ok === false) {
+      held.refusedIds.add(entry.id)
+      keepProof(held, turn, { refused: judged, envelope: entry.envelope, from })
+      room.byId.delete(entry.id)
+      // Whatever waits for it is refused with it.
+      queue.push(...waitingFor(room, entry.id))
+      continue
+    }
+    if (judged.ok === 'missing') {
+      missingRoster ||= judged.roster !== undefined
+      putAside(room, next)
+      if (judged.entries.length > 0) admitted.missing.set(entry.thread, [...(admitted.missing.get(entry.thread) ?? []), ...judged.entries])
+      continue
+    }
+    room.byId.delete(entry.id)
+    turn.touched.add(thread)
+    const arrival = { number: turn.nextArrival(), at: held.system.clock.now() }
+    takeIn(thread, judged.value, arrival)
+    turn.writes.push(putEntry(thread.id, { envelope: entry.envelope, arrival: arrival.number, receivedAt: arrival.at }))
+    turn.writes.push(...(await openThreadKeys(held, thread, judged.value)))
+    const sealed = body && isBodyOf(entry, body) ? body : undefined
+    if (sealed) {
+      thread.bodies.add(entry.id)
+      turn.writes.push(putBody(entry.id, sealed))
+    }
+    at.gained.push({ node: judged.value, sealed })
+    queue.push(...waitingFor(room, entry.id))
+  }
+  return missingRoster
+}
+
+/** Local policy, no verdict: entries of another workspace, and more open handoffs from one sender than anyone can read, are not taken in now. */
+function isWelcome(held: Held, entry: Entry): boolean {
+  const roster = rosterOf(held.workspace)
+  if (entry.header.ws !== roster?.ws) return false
+  if (entry.header.kind !== 'create') return true
+  const sender = memberOfDevice(held.workspace, entry.header.dev)?.id
+  let open = 0
+  for (const facts of held.facts.values()) if (facts.open && facts.side === 'in' && facts.sender === sender) open++
+  return entry.header.ctl.to !== ownMember(held.workspace)?.id || open < SENDER_OPEN_THREADS_COUNT_MAX
+}
+
+function waitingFor(room: WaitingRoom, parent: Hex): Waiting[] {
+  return [...room.byId.values()].filter(({ entry }) => entry.header.prev === parent || entry.header.deps.includes(parent) || entry.header.th === parent)
+}
+
+/** Everything that waits, to be judged again after the roster has grown. */
+export function takeWaiting(room: WaitingRoom): { from: Hex; items: Incoming[] }[] {
+  const byPeer = new Map<Hex, Incoming[]>()
+  for (const { entry, body, from } of room.byId.values()) byPeer.set(from, [...(byPeer.get(from) ?? []), { envelope: entry.envelope, body }])
+  room.byId.clear()
+  return [...byPeer].map(([from, items]) => ({ from, items }))
+}
+
+function putAside(room: WaitingRoom, waiting: Waiting): void {
+  room.byId.set(waiting.entry.id, waiting)
+  const ofPeer = [...room.byId.values()].filter(({ from }) => from === waiting.from)
+  let size = ofPeer.reduce((sum, { entry, body }) => sum + entry.envelope.length + (body?.length ?? 0), 0)
+  let count = ofPeer.length
+  for (const oldest of ofPeer) {
+    if (count <= WAITING_ENTRIES_COUNT_MAX && size <= WAITING_SIZE_BYTES_MAX) break
+    room.byId.delete(oldest.entry.id)
+    size -= oldest.entry.envelope.length + (oldest.body?.length ?? 0)
+    count--
+  }
+}
+
+/** A body that came after its entry. */
+export async function admitBodies(held: Held, threadId: Hex, items: readonly (readonly [entry: Hex, sealed: Uint8Array])[]): Promise<Admitted> {
+  return held.turn(async (turn) => {
+    const admitted: Admitted = { missing: new Map(), missingRoster: false, acks: [], changed: new Set() }
+    const thread = await held.threads.load(threadId)
+    for (const [id, sealed] of items) {
+      const node = thread.graph.byId.get(id)
+      if (node) await admitBody(held, turn, { thread, entry: node.entry, sealed, admitted })
+    }
+    if (admitted.changed.size > 0) {
+      const ack = await acknowledge(held, turn, thread)
+      if (ack) admitted.acks.push(ack)
+    }
+    return admitted
+  })
+}
+
+async function admitBody(held: Held, turn: Turn, options: { thread: Thread; entry: Entry; sealed: Uint8Array; admitted: Admitted }): Promise<void> {
+  const { thread, entry, sealed, admitted } = options
+  if (thread.bodies.has(entry.id) || !isBodyOf(entry, sealed)) return
+  turn.touched.add(thread)
+  thread.bodies.add(entry.id)
+  turn.writes.push(putBody(entry.id, sealed))
+  admitted.changed.add(thread.id)
+  const node = thread.graph.byId.get(entry.id)
+  if (node && thread.row) {
+    const row = { ...thread.row }
+    applyPreview(thread, row, { node, sealed }, memberOfDevice(held.workspace, entry.header.dev)?.id === ownMember(held.workspace)?.id)
+    thread.row = row
+    turn.writes.push(putThreadRow(thread.id, row))
+  }
+  turn.after.push(() => held.emit({ type: 'thread', thread_id: textId('thread', thread.id), cursor: String(held.arrival()) }))
+}
+
+function keepProof(held: Held, turn: Turn, proof: { refused: Refused; envelope: Uint8Array; from: Hex }): void {
+  const { refused, envelope, from } = proof
+  countRefusal(held, refused.refusal)
+  const slot = held.proofs.next++ % REFUSED_KEPT_COUNT_MAX
+  const kept = envelope.slice(0, 16 * 1024)
+  turn.writes.push(putRefused(slot, { refusal: refused.refusal, detail: refused.detail, from, envelope: toHex(kept), at: held.system.clock.now() }))
+}

@@ -1,0 +1,100 @@
+/** Artifacts: from what a caller gives to what a body carries, and from there to the index and to readable bytes. */
+import { createHash } from 'node:crypto'
+import { type Artifact, ARTIFACT_TYPES, artifactId, type Hex, textId } from '../../protocol/index.ts'
+import { ApiError } from './api-error.ts'
+import type { ArtifactFacts, ArtifactInput } from './api.ts'
+
+function textField(input: ArtifactInput, field: string): string {
+  const value = input[field]
+  if (typeof value !== 'string') throw new ApiError('invalid_params', `artifact ${input.type}: ${field} has to be text`)
+  return value
+}
+
+function optionalFields(input: ArtifactInput, fields: readonly string[]): Record<string, string> {
+  return Object.fromEntries(fields.flatMap((field) => (input[field] === undefined ? [] : [[field, textField(input, field)]])))
+}
+
+/** The artifact that a body carries. Throws ApiError where fields are missing or do not fit the type. */
+export function toArtifact(input: ArtifactInput): Artifact {
+  switch (input.type) {
+    case 'file_diff':
+      return { type: 'file_diff', path: textField(input, 'path'), diff: textField(input, 'diff'), ...optionalFields(input, ['base_commit']) }
+    case 'file_ref':
+      return { type: 'file_ref', path: textField(input, 'path'), ...optionalFields(input, ['git_sha', 'lines']) }
+    case 'test_command':
+      return { type: 'test_command', command: textField(input, 'command'), ...optionalFields(input, ['cwd']) }
+    case 'api_contract':
+      return { type: 'api_contract', ...optionalFields(input, ['schema_url', 'inline']) }
+    case 'link':
+      return { type: 'link', url: textField(input, 'url'), ...optionalFields(input, ['title']) }
+    case 'file':
+      return { type: 'file', name: textField(input, 'name'), media_type: textField(input, 'media_type'), bytes: fileBytes(input) }
+    default:
+      throw new ApiError('invalid_params', `There is no artifact type ${String(input.type)}; there are ${ARTIFACT_TYPES.join(', ')}.`)
+  }
+}
+
+function fileBytes(input: ArtifactInput): Uint8Array {
+  if ((input['text'] === undefined) === (input['base64'] === undefined)) {
+    throw new ApiError('invalid_params', 'artifact file: give its content either as text or as base64')
+  }
+  if (input['text'] !== undefined) return new TextEncoder().encode(textField(input, 'text'))
+  return new Uint8Array(Buffer.from(textField(input, 'base64'), 'base64'))
+}
+
+/** The content of an artifact: what read_artifact gives in pages, and what size and SHA-256 are of. */
+export function artifactBytes(artifact: Artifact): Uint8Array {
+  switch (artifact.type) {
+    case 'file_diff':
+      return new TextEncoder().encode(artifact.diff)
+    case 'file':
+      return artifact.bytes
+    case 'test_command':
+      return new TextEncoder().encode(artifact.command)
+    case 'api_contract':
+      return new TextEncoder().encode(artifact.inline ?? artifact.schema_url ?? '')
+    case 'link':
+      return new TextEncoder().encode(artifact.url)
+    case 'file_ref':
+      return new TextEncoder().encode(artifact.path)
+  }
+}
+
+export function artifactTextId(artifact: Artifact): string {
+  return textId('artifact', artifactId(artifact))
+}
+
+/** What this node computed itself of an artifact that `entry` carries. */
+export function artifactFacts(artifact: Artifact, entry: Hex): ArtifactFacts {
+  const bytes = artifactBytes(artifact)
+  return {
+    artifact_id: artifactTextId(artifact),
+    type: artifact.type,
+    size: bytes.length,
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+    entry_id: textId('entry', entry),
+  }
+}
+
+/** Names, paths, commands and addresses: everything but long content. */
+export function artifactLabels(artifact: Artifact): Record<string, string> {
+  switch (artifact.type) {
+    case 'file_diff':
+      return labels(artifact, ['path', 'base_commit'])
+    case 'file_ref':
+      return labels(artifact, ['path', 'git_sha', 'lines'])
+    case 'test_command':
+      return labels(artifact, ['command', 'cwd'])
+    case 'api_contract':
+      return labels(artifact, ['schema_url'])
+    case 'link':
+      return labels(artifact, ['url', 'title'])
+    case 'file':
+      return labels(artifact, ['name', 'media_type'])
+  }
+}
+
+function labels(artifact: object, fields: readonly string[]): Record<string, string> {
+  const found = artifact as Record<string, unknown>
+  return Object.fromEntries(fields.flatMap((field) => (typeof found[field] === 'string' ? [[field, found[field]]] : [])))
+}

@@ -1,0 +1,107 @@
+/** Opening what is sealed: thread keys that are wrapped to this device, and bodies. */
+import {
+  actionMac,
+  type BodyKind,
+  type BodyOf,
+  type Checked,
+  commitThreadKey,
+  decodeAction,
+  type Entry,
+  hasBody,
+  type Hex,
+  isBefore,
+  type Node,
+  openBody,
+  openOlderKey,
+  type ProposedAction,
+  unwrapThreadKey,
+  type Wrapped,
+} from '../../protocol/index.ts'
+import type { Write } from '../store/store.ts'
+import type { Held } from './held.ts'
+import { putSecret } from './rows.ts'
+import { createOf, type Thread } from './threads.ts'
+
+export type AnyBody = { [K in BodyKind]: { kind: K; body: BodyOf<K> } }[BodyKind]
+
+/** What became of a body here. */
+export type Opened = { state: 'none' } | { state: 'missing' } | { state: 'unreadable'; why: string } | ({ state: 'ok' } & AnyBody)
+
+/** Opens the thread keys that `node` introduces or shares, if they are wrapped to this device. */
+export async function openThreadKeys(held: Held, thread: Thread, node: Node): Promise<Write[]> {
+  const { header } = node.entry
+  if (header.kind !== 'create' && header.kind !== 'wrap' && header.kind !== 'share') return []
+  const nonce = createOf(thread)?.header.ctl.nonce
+  const wrap: Wrapped | undefined = header.ctl.wraps.find(([device]) => device === held.workspace.key.public)
+  const seed = wrap && held.workspace.prekeySeeds.get(wrap[1])
+  if (!nonce || !wrap || !seed) return []
+  const opened = await unwrapThreadKey(wrap, { ws: header.ws, nonce, author: header.dev }, seed)
+  if (!opened.ok) return []
+  const keyId = header.kind === 'share' ? header.ctl.key : node.entry.id
+  if (!isCommitted(thread, keyId, opened.value)) return []
+  const writes = [keepKey(thread, keyId, opened.value)]
+  if (header.kind !== 'wrap') return writes
+  for (const [olderId, sealed] of header.ctl.older) {
+    const older = openOlderKey(opened.value, sealed, olderId)
+    if (older.ok && isCommitted(thread, olderId, older.value)) writes.push(keepKey(thread, olderId, older.value))
+  }
+  return writes
+}
+
+export function keepKey(thread: Thread, keyId: Hex, key: Uint8Array): Write {
+  thread.keys.set(keyId, key)
+  return putSecret(`thread/${thread.id}/${keyId}`, key)
+}
+
+/** True if the entry that introduced the key committed to exactly this one. */
+function isCommitted(thread: Thread, keyId: Hex, key: Uint8Array): boolean {
+  const header = thread.graph.byId.get(keyId)?.entry.header
+  const nonce = createOf(thread)?.header.ctl.nonce
+  if (!nonce || (header?.kind !== 'create' && header?.kind !== 'wrap')) return false
+  return commitThreadKey(key, { nonce, ws: header.ws, device: header.dev, prev: header.prev }) === header.ctl.commit
+}
+
+/** The key that a writer uses now: of those that no later wrap here replaced, the one with the lowest id that this device holds. */
+export function writingKey(thread: Thread): { id: Hex; key: Uint8Array } | undefined {
+  const { create, wrap } = thread.graph.byKind
+  const introduced = [...create, ...wrap].filter((node) => thread.keys.has(node.entry.id))
+  const maximal = introduced.filter((node) => !introduced.some((other) => other !== node && isBefore(node, other)))
+  const id = maximal.map((node) => node.entry.id).toSorted()[0]
+  const key = id === undefined ? undefined : thread.keys.get(id)
+  return id === undefined || key === undefined ? undefined : { id, key }
+}
+
+/** The key that sealed the body of `entry`, if this device holds it. */
+export function bodyKeyOf(thread: Thread, entry: Entry): Uint8Array | undefined {
+  const { body, kind } = entry.header
+  if (!body) return undefined
+  return thread.keys.get(kind === 'create' ? entry.id : (body.key ?? ''))
+}
+
+/** Reads and opens the body of an entry. */
+export async function openContent(held: Held, thread: Thread, entry: Entry): Promise<Opened> {
+  const { kind } = entry.header
+  if (!hasBody(kind)) return { state: 'none' }
+  const sealed = thread.bodies.has(entry.id) ? await held.store.get('body', entry.id) : undefined
+  return sealed ? openSealed(thread, entry, sealed) : { state: 'missing' }
+}
+
+/** Opens a sealed body that is at hand. */
+export function openSealed(thread: Thread, entry: Entry, sealed: Uint8Array): Opened {
+  const { kind } = entry.header
+  if (!hasBody(kind)) return { state: 'none' }
+  const key = bodyKeyOf(thread, entry)
+  if (!key) return { state: 'unreadable', why: 'its key is not here' }
+  const body: Checked<BodyOf<BodyKind>> = openBody(entry, kind, sealed, key)
+  return body.ok ? ({ state: 'ok', kind, body: body.value } as Opened) : { state: 'unreadable', why: body.refusal }
+}
+
+/** The proposed action of a create's body, if it is the one that the header binds. */
+export function boundAction(thread: Thread, body: BodyOf<'create'>): { action: ProposedAction; digest: Hex } | undefined {
+  const create = createOf(thread)
+  const key = create && thread.keys.get(create.id)
+  if (!create || !key || !body.proposed_action || create.header.ctl.action === null) return undefined
+  if (actionMac(key, create.header.ctl.nonce, body.proposed_action) !== create.header.ctl.action) return undefined
+  const action = decodeAction(body.proposed_action)
+  return action.ok ? { action: action.value, digest: create.header.ctl.action } : undefined
+}

@@ -1,0 +1,124 @@
+/**
+ * All that the node holds, and the turns in which it changes. A turn decides on what is in memory,
+ * collects what has to be written, and ends with one synced batch; nobody is told before that.
+ */
+import { type Hex, headsDigest } from '../../protocol/index.ts'
+import type { Store, Write } from '../store/store.ts'
+import type { System } from '../system.ts'
+import { type NodeEvent } from './api.ts'
+import { getArrival, putArrival, readOutbox, readThreadRows, type ThreadRow } from './rows.ts'
+import { createThreads, type Thread, type Threads } from './threads.ts'
+import { createWriteQueue } from './write-queue.ts'
+import { loadWorkspace, type Workspace } from './workspace.ts'
+import type { SigningKey } from '../../protocol/index.ts'
+
+/** What is kept of every thread in memory. */
+export interface ThreadFacts {
+  headsDigest: Hex
+  side: ThreadRow['side']
+  open: boolean
+  sender: Hex
+  unread: number
+}
+
+export interface Turn {
+  readonly writes: Write[]
+  /** Threads whose memory is ahead of the disk until the batch is written. */
+  readonly touched: Set<Thread>
+  /** Runs once everything is on disk. */
+  readonly after: (() => void)[]
+  /** Runs, last first, if nothing was written after all. */
+  readonly undo: (() => void)[]
+  nextArrival(): number
+}
+
+export interface Held {
+  readonly store: Store
+  readonly system: System
+  readonly workspace: Workspace
+  readonly threads: Threads
+  readonly facts: Map<Hex, ThreadFacts>
+  /** Device → entry → thread: what that device has not acknowledged. */
+  readonly outbox: Map<Hex, Map<Hex, Hex>>
+  /** Ids refused by anything but a wrong signature, newest last. */
+  readonly refusedIds: Set<Hex>
+  /** Next slot of the ring of refused entries. */
+  readonly proofs: { next: number }
+  /** Refusals by name since the start. */
+  readonly refusals: Map<string, number>
+  /** Runs `task` in the write queue, then commits what it wrote. */
+  turn<T>(task: (turn: Turn) => Promise<T>): Promise<T>
+  emit(event: NodeEvent): void
+  onEvent(listener: (event: NodeEvent) => void): () => void
+  arrival(): number
+}
+
+export async function openHeld(options: { store: Store; system: System; key: SigningKey }): Promise<Held> {
+  const { store, system, key } = options
+  const workspace = await loadWorkspace(store, key)
+  const threads = createThreads(store, workspace.log)
+  const queue = createWriteQueue()
+  const listeners = new Set<(event: NodeEvent) => void>()
+  let arrival = await getArrival(store)
+
+  const held: Held = {
+    store,
+    system,
+    workspace,
+    threads,
+    facts: new Map(),
+    outbox: new Map(),
+    refusedIds: new Set(),
+    proofs: { next: 0 },
+    refusals: new Map(),
+    turn(task) {
+      return queue.run(async () => {
+        const arrivalBefore = arrival
+        const turn: Turn = { writes: [], touched: new Set(), after: [], undo: [], nextArrival: () => ++arrival }
+        try {
+          const result = await task(turn)
+          if (arrival > arrivalBefore) turn.writes.push(putArrival(arrival))
+          if (turn.writes.length > 0) await store.batch(turn.writes)
+          for (const run of turn.after) run()
+          return result
+        } catch (error) {
+          arrival = arrivalBefore
+          for (const thread of turn.touched) threads.forget(thread.id)
+          for (const undo of turn.undo.toReversed()) undo()
+          throw error
+        }
+      })
+    },
+    emit(event) {
+      for (const listener of listeners) listener(event)
+    },
+    onEvent(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    arrival: () => arrival,
+  }
+  for await (const [thread, row] of readThreadRows(store)) held.facts.set(thread, factsOf(row))
+  for await (const item of readOutbox(store)) outboxOf(held, item.device).set(item.entry, item.thread)
+  return held
+}
+
+export function factsOf(row: ThreadRow): ThreadFacts {
+  const open = row.status === 'pending' || row.status === 'accepted'
+  return { headsDigest: headsDigest(row.heads), side: row.side, open, sender: row.sender, unread: row.unread }
+}
+
+export function outboxOf(held: Held, device: Hex): Map<Hex, Hex> {
+  let items = held.outbox.get(device)
+  if (!items) held.outbox.set(device, (items = new Map()))
+  return items
+}
+
+export function countRefusal(held: Held, refusal: string): void {
+  held.refusals.set(refusal, (held.refusals.get(refusal) ?? 0) + 1)
+}
+
+/** The cursor that grows with local arrival order. */
+export function cursorOf(held: Held): string {
+  return String(held.arrival())
+}

@@ -1,0 +1,86 @@
+/** Who this node is, and whom and what a caller's words mean here. Each lookup throws the ApiError that says what to do. */
+import { type Hex, type IdSort, ID_PREFIXES, type Member, textId } from '../../protocol/index.ts'
+import { ApiError } from './api-error.ts'
+import type { Party, Trust } from './api.ts'
+import type { Held } from './held.ts'
+import { createOf, sideOf, type Thread } from './threads.ts'
+import { deviceLabel, handleOf, memberOfDevice, ownDevice, ownMember, resolveHandle, rosterOf } from './workspace.ts'
+
+/** The member this device speaks for. */
+export function requireMember(held: Held): Member {
+  const member = ownMember(held.workspace)
+  if (member) return member
+  const revoked = ownDevice(held.workspace) !== undefined
+  throw new ApiError('unauthenticated', revoked ? 'This device was removed from its workspace.' : 'This node belongs to no workspace yet.', {
+    hint: revoked ? 'Ask the workspace owner for a new invite.' : 'Its human runs relay-node init to make a workspace, or relay-node join with an invite.',
+  })
+}
+
+/** A member who may write. */
+export function requireWriter(held: Held): Member {
+  const member = requireMember(held)
+  if (member.role === 'reader') {
+    throw new ApiError('forbidden', 'You are a reader in this workspace: you may read what was shared with you, and write nothing.', { hint: 'Ask the workspace owner for the role member.' })
+  }
+  return member
+}
+
+/** The teammate that a handle names. */
+export function requireRecipient(held: Held, handle: string): Member {
+  const me = requireMember(held)
+  const member = resolveHandle(held.workspace, handle)
+  if (!member) {
+    const known = [...(rosterOf(held.workspace)?.members.values() ?? [])].filter((other) => !other.removed && other.id !== me.id)
+    throw new ApiError('recipient_not_found', 'No member of this workspace has that handle.', {
+      hint: known.length > 0 ? 'Call list_teammates (relay-node status) for the handles there are.' : 'Invite a teammate first: relay-node invite NAME.',
+      details: { handles: known.map((other) => handleOf(held.workspace, other.id)) },
+    })
+  }
+  if (member.id === me.id) {
+    throw new ApiError('invalid_params', 'A handoff goes to another member, not to oneself.', { hint: 'Name a teammate; list_teammates shows them.' })
+  }
+  if (member.role === 'reader') throw new ApiError('forbidden', `${handleOf(held.workspace, member.id)} is a reader and cannot take a handoff.`)
+  return member
+}
+
+/** Whether two humans have compared the member's keys: nobody's, but one's own. */
+export function trustOf(held: Held, member: Hex | undefined): Trust {
+  return member !== undefined && member === ownMember(held.workspace)?.id ? 'verified' : 'unverified'
+}
+
+export function partyOf(held: Held, device: Hex): Party {
+  const member = memberOfDevice(held.workspace, device)
+  return {
+    handle: member ? handleOf(held.workspace, member.id) : 'unknown',
+    device: deviceLabel(held.workspace, device),
+    trust: trustOf(held, member?.id),
+  }
+}
+
+const TEXT_ID = /^[a-z2-7]{1,26}$/
+
+/** Ids among `candidates` whose text begins as typed; the prefix may be left out. */
+export function matchId(sort: IdSort, typed: string, candidates: Iterable<Hex>): Hex[] {
+  const prefix = ID_PREFIXES[sort]
+  const text = typed.trim().toLowerCase()
+  const rest = text.startsWith(prefix) ? text.slice(prefix.length) : text
+  if (!TEXT_ID.test(rest)) return []
+  return [...candidates].filter((id) => textId(sort, id).startsWith(prefix + rest))
+}
+
+function unknownThread(): ApiError {
+  return new ApiError('thread_not_found', 'There is no such thread here, or you take no part in it.', {
+    hint: 'Call check_inbox (relay-node inbox) for the threads there are; copy the whole id.',
+  })
+}
+
+/** The thread that an id, or its unambiguous beginning, names, if this device takes part in it. Unknown and not one's own look alike. */
+export async function requireThread(held: Held, typed: string): Promise<Thread> {
+  const mine = [...held.facts].flatMap(([id, facts]) => (facts.side === null ? [] : [id]))
+  const [id, ...others] = matchId('thread', typed, mine)
+  if (others.length > 0) throw new ApiError('invalid_params', 'Several threads begin like this.', { hint: 'Give more of the id.' })
+  if (id === undefined) throw unknownThread()
+  const thread = await held.threads.load(id)
+  if (!createOf(thread) || !sideOf(thread, held.workspace.key.public)) throw unknownThread()
+  return thread
+}

@@ -1,0 +1,139 @@
+/** Opens the node: joins store, net and rules, and answers front ends. */
+import { signingKey } from '../../protocol/index.ts'
+import type { Net } from '../net/net.ts'
+import { type Store, StoreError } from '../store/store.ts'
+import type { System } from '../system.ts'
+import type { NodeApi } from './api.ts'
+import { ApiError } from './api-error.ts'
+import { createHandoffs } from './handoffs.ts'
+import { type Held, openHeld } from './held.ts'
+import { createRateLimit, dropOldReceipts } from './idempotency.ts'
+import { createInvites } from './invites.ts'
+import { joinWorkspace } from './joining.ts'
+import { requireMember } from './membership.ts'
+import { createPeers } from './peers.ts'
+import { getThread, listThreads, readArtifact } from './reading.ts'
+import { createTeam } from './team.ts'
+import { devicesOf } from '../../protocol/index.ts'
+import { deviceLabel, resolveHandle, rosterOf } from './workspace.ts'
+
+export interface NodeOptions {
+  readonly store: Store
+  readonly net: Net
+  readonly system: System
+  /** 32-byte seed of this device's key: the one that the net uses. */
+  readonly seed: Uint8Array
+  readonly deviceName: string
+  readonly version: string
+}
+
+export interface Node extends NodeApi {
+  /** Ends all conversations, then closes the store. */
+  stop(): Promise<void>
+}
+
+const HOUSEKEEPING_MS = 60 * 60 * 1000
+
+/** Starts a node on what the store holds. Throws StoreError or NetError where it cannot. */
+export async function openNode(options: NodeOptions): Promise<Node> {
+  const { store, net, system, seed, deviceName, version } = options
+  const held = await openHeld({ store, system, key: signingKey(seed) })
+  const peers = createPeers({ held, net })
+  const invites = createInvites({ held, net, onChanged: () => peers.workspaceChanged() })
+  const handoffs = createHandoffs({ held, rate: createRateLimit(() => system.clock.now()), announce: (published) => peers.announce(published) })
+  const team = createTeam({ held, net, peers, version, startedAt: system.clock.now() })
+  await peers.start((stream) => invites.onJoin(stream))
+  await invites.start()
+  const cancelHousekeeping = system.clock.every(HOUSEKEEPING_MS, () => {
+    dropOldReceipts(held).catch((error: unknown) => system.log.warn('old receipts stay', { error: String(error) }))
+  })
+
+  const api: NodeApi = {
+    whoami: async () => team.whoami(),
+    status: async () => team.status(),
+    listTeammates: async ({ role }) => ({ items: team.teammates().filter((teammate) => role === undefined || teammate.role === role) }),
+    sendHandoff: (params, caller) => handoffs.sendHandoff(params, caller),
+    sendMessage: (params, caller) => handoffs.sendMessage(params, caller),
+    getThread: (params) => getThread(held, params),
+    listThreads: (params, signal) => listThreads(held, params, signal),
+    accept: (params, caller) => handoffs.accept(params, caller),
+    complete: (params, caller) => handoffs.complete(params, caller),
+    cancel: (params, caller) => handoffs.cancel(params, caller),
+    readArtifact: (params) => readArtifact(held, params),
+    approve: (params, caller) => handoffs.decide('approved', params, caller),
+    reject: (params, caller) => handoffs.decide('rejected', params, caller),
+    invite: (params) => invites.invite(params),
+    listInvites: () => invites.list(),
+    revokeInvite: (params) => invites.revoke(params),
+    join: (params, signal) => joinWorkspace({ held, net, seed, deviceName, onChanged: () => peers.workspaceChanged() }, params, signal),
+    ping: (params, signal) => pingMember(held, net, params.handle, signal),
+    onEvent: (listener) => held.onEvent(listener),
+  }
+  return {
+    ...guarded(api),
+    async stop() {
+      cancelHousekeeping()
+      await invites.stop()
+      await peers.stop()
+      // Whatever is being written ends before the store closes.
+      await held.turn(async () => undefined).catch(() => undefined)
+      await store.close()
+    },
+  }
+}
+
+async function pingMember(held: Held, net: Net, handle: string, signal: AbortSignal | undefined): ReturnType<NodeApi['ping']> {
+  requireMember(held)
+  const member = resolveHandle(held.workspace, handle)
+  const roster = rosterOf(held.workspace)
+  if (!member || !roster) throw new ApiError('recipient_not_found', 'No member of this workspace has that handle.', { hint: 'relay-node status shows them.' })
+  const others = devicesOf(roster, member.id).filter(({ key }) => key !== held.workspace.key.public)
+  const items = await Promise.all(
+    others.map(async ({ key }) => {
+      const device = deviceLabel(held.workspace, key)
+      try {
+        const roundTrip = await net.ping(key, signal ?? new AbortController().signal)
+        const path = net.peers().find((peer) => peer.device === key)?.path
+        return { device, round_trip_ms: Math.round(roundTrip * 10) / 10, ...(path === undefined ? {} : { path }) }
+      } catch (error) {
+        return { device, failure: error instanceof Error ? error.message : String(error) }
+      }
+    }),
+  )
+  return { items }
+}
+
+/** A disk that fails is the caller's to know; what was acknowledged before is safe. */
+function guarded(api: NodeApi): NodeApi {
+  const wrap =
+    <A extends unknown[], R>(method: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      try {
+        return await method(...args)
+      } catch (error) {
+        if (!(error instanceof StoreError)) throw error
+        throw new ApiError('internal', `Nothing was saved: ${error.message}`, { hint: 'Run relay-node doctor. What was saved before is safe.', details: { store: error.code }, cause: error })
+      }
+    }
+  return {
+    whoami: wrap(api.whoami),
+    status: wrap(api.status),
+    listTeammates: wrap(api.listTeammates),
+    sendHandoff: wrap(api.sendHandoff),
+    sendMessage: wrap(api.sendMessage),
+    getThread: wrap(api.getThread),
+    listThreads: wrap(api.listThreads),
+    accept: wrap(api.accept),
+    complete: wrap(api.complete),
+    cancel: wrap(api.cancel),
+    readArtifact: wrap(api.readArtifact),
+    approve: wrap(api.approve),
+    reject: wrap(api.reject),
+    invite: wrap(api.invite),
+    listInvites: wrap(api.listInvites),
+    revokeInvite: wrap(api.revokeInvite),
+    join: wrap(api.join),
+    ping: wrap(api.ping),
+    onEvent: api.onEvent,
+  }
+}

@@ -1,0 +1,194 @@
+/** Everything between this node and its peers: sync sessions, gossip, the outbox's retries, who is in the team. */
+import {
+  encodeGossip,
+  epochOf,
+  GOSSIP_SIZE_BYTES_MAX,
+  type Hex,
+  openEntry,
+  openEnvelope,
+  parseGossip,
+  sealEnvelope,
+} from '../../protocol/index.ts'
+import type { FrameStream, GossipVerdict, Net, NetHandlers } from '../net/net.ts'
+import { admit, type Admitted, createWaitingRoom } from './admit.ts'
+import { countRefusal, type Held } from './held.ts'
+import type { Published } from './publish.ts'
+import { type PeerRow, putPeer, readPeers } from './rows.ts'
+import { createSyncSession, type SyncSession } from './sync.ts'
+import { threadDevices } from './threads.ts'
+import { currentKey, currentTopic, rosterOf, teamDevices } from './workspace.ts'
+
+const RETRY_MS = 5000
+const BEACON_MS = 10 * 60 * 1000
+/** Entries of one author that gossip forwards: a burst, then a steady rate. */
+const GOSSIP_BURST_COUNT = 400
+const GOSSIP_PER_SECOND_COUNT = 100
+
+export interface Peers {
+  start(onJoin: (stream: FrameStream) => Promise<void>): Promise<void>
+  stop(): Promise<void>
+  /** Tells peers of an own entry that is on disk. */
+  announce(published: Published): void
+  /** The roster or the prekeys changed here: serve, dial and tell accordingly. */
+  workspaceChanged(): void
+  peerRow(device: Hex): PeerRow | undefined
+}
+
+export function createPeers(options: { held: Held; net: Net }): Peers {
+  const { held, net } = options
+  const { workspace, system } = held
+  const room = createWaitingRoom()
+  const sessions = new Map<Hex, SyncSession>()
+  const rows = new Map<Hex, PeerRow>()
+  const budgets = new Map<Hex, { left: number; at: number }>()
+  const timers: (() => void)[] = []
+  let stopped = false
+
+  function keepRow(device: Hex, change: Partial<PeerRow>): void {
+    const row = { ...(rows.get(device) ?? { addresses: [], lastSeen: 0, skew: 0 }), ...change }
+    rows.set(device, row)
+    held.store.batch([putPeer(device, row)]).catch((error: unknown) => {
+      system.log.warn('could not keep the address of a peer', { device, error: String(error) })
+    })
+  }
+
+  function applyTeam(): void {
+    net.setTeam(new Map(teamDevices(workspace).map((device) => [device, rows.get(device)?.addresses ?? []])))
+    const topic = currentTopic(workspace)
+    net.setTopics(topic === undefined ? [] : [topic])
+  }
+
+  function onAdmitted(from: Hex, admitted: Admitted): void {
+    for (const ack of admitted.acks) announce(ack)
+    for (const thread of admitted.missing.keys()) sessions.get(from)?.pull(thread)
+    if (admitted.missingRoster) sessions.get(from)?.tellAll()
+  }
+
+  function workspaceChanged(): void {
+    applyTeam()
+    for (const session of sessions.values()) session.tellAll()
+    held.emit({ type: 'status', cursor: String(held.arrival()) })
+  }
+
+  async function onSync(stream: FrameStream): Promise<void> {
+    const session = createSyncSession({
+      held,
+      room,
+      stream,
+      onAdmitted,
+      onWorkspaceChanged: workspaceChanged,
+      onHello: (device, hello) => keepRow(device, { lastSeen: system.clock.now(), skew: hello.clock - system.clock.now() }),
+    })
+    sessions.set(stream.device, session)
+    try {
+      await session.run()
+    } catch (error) {
+      system.log.debug('a sync stream ended', { device: stream.device, error: String(error) })
+    } finally {
+      if (sessions.get(stream.device) === session) sessions.delete(stream.device)
+    }
+  }
+
+  function withinBudget(author: Hex): boolean {
+    const now = system.clock.now()
+    const budget = budgets.get(author) ?? { left: GOSSIP_BURST_COUNT, at: now }
+    budget.left = Math.min(GOSSIP_BURST_COUNT, budget.left + (Math.max(0, now - budget.at) / 1000) * GOSSIP_PER_SECOND_COUNT)
+    budget.at = now
+    budgets.set(author, budget)
+    if (budget.left < 1) return false
+    budget.left--
+    return true
+  }
+
+  /** Only what an enrolled author signed, sealed under the workspace's key, is passed on, at a bounded rate. */
+  async function onGossip(_topic: string, data: Uint8Array, from: Hex): Promise<GossipVerdict> {
+    const epoch = epochOf(data)
+    const key = epoch.ok ? workspace.keys.get(epoch.value) : undefined
+    if (!key) return epoch.ok ? 'ignore' : 'reject'
+    const plain = openEnvelope(data, key)
+    const message = plain.ok ? parseGossip(plain.value) : plain
+    if (!message.ok) {
+      countRefusal(held, message.refusal)
+      return 'reject'
+    }
+    if (message.value.t === 'hint') {
+      if (!withinBudget(from)) return 'ignore'
+      const { th, heads } = message.value
+      const isNew = await held.turn(async () => {
+        const thread = await held.threads.load(th)
+        return heads.some((head) => !thread.graph.byId.has(head))
+      })
+      if (isNew) sessions.get(from)?.pull(th)
+      return 'accept'
+    }
+    const entry = openEntry(message.value.envelope)
+    if (!entry.ok) {
+      countRefusal(held, entry.refusal)
+      return 'reject'
+    }
+    const author = rosterOf(workspace)?.devices.get(entry.value.header.dev)
+    if (!author || author.removed || !withinBudget(author.key)) return 'ignore'
+    const { envelope, body } = message.value
+    admit(held, room, from, [{ envelope, body }]).then(
+      (admitted) => onAdmitted(from, admitted),
+      (error: unknown) => system.log.error('an entry could not be stored', { error: String(error) }),
+    )
+    return 'accept'
+  }
+
+  function announce({ thread, node, sealed }: Published): void {
+    const heads = [...thread.graph.heads]
+    const current = currentKey(workspace)
+    const topic = currentTopic(workspace)
+    if (current && topic !== undefined) {
+      let plain = encodeGossip({ t: 'entry', envelope: node.entry.envelope, body: sealed ?? null })
+      // Four bytes of the padded size hold the length.
+      if (plain.length > GOSSIP_SIZE_BYTES_MAX - 4) plain = encodeGossip({ t: 'hint', th: thread.id, heads: [node.entry.id] })
+      const data = sealEnvelope(plain, { ...current, salt: system.dice(32) })
+      net.publish(topic, data).catch((error: unknown) => system.log.debug('gossip failed', { error: String(error) }))
+    }
+    for (const device of threadDevices(thread)) sessions.get(device)?.tellHeads(thread.id, heads)
+  }
+
+  /** Gossip and notices may be lost; what a connected device has not acknowledged is offered again. */
+  function retryOutbox(): void {
+    for (const [device, session] of sessions) {
+      const threads = new Set(held.outbox.get(device)?.values())
+      for (const thread of threads) {
+        held
+          .turn(async () => [...(await held.threads.load(thread)).graph.heads])
+          .then((heads) => session.tellHeads(thread, heads))
+          .catch((error: unknown) => system.log.warn('could not read a thread', { thread, error: String(error) }))
+      }
+    }
+  }
+
+  const handlers: Omit<NetHandlers, 'onJoin'> = {
+    onSync,
+    onGossip,
+    onPeerChange({ device, connected, addresses }) {
+      if (stopped || !rosterOf(workspace)?.devices.has(device)) return
+      keepRow(device, { lastSeen: system.clock.now(), ...(addresses.length > 0 ? { addresses } : {}) })
+      held.emit({ type: 'status', cursor: String(held.arrival()) })
+      system.log.debug(connected ? 'a peer is connected' : 'a peer is gone', { device })
+    },
+  }
+
+  return {
+    async start(onJoin) {
+      for await (const [device, row] of readPeers(held.store)) rows.set(device, row)
+      await net.start({ ...handlers, onJoin })
+      applyTeam()
+      timers.push(system.clock.every(RETRY_MS, retryOutbox))
+      timers.push(system.clock.every(BEACON_MS, () => [...sessions.values()].forEach((session) => session.tellAll())))
+    },
+    async stop() {
+      stopped = true
+      for (const cancel of timers) cancel()
+      await net.stop()
+    },
+    announce,
+    workspaceChanged,
+    peerRow: (device) => rows.get(device),
+  }
+}

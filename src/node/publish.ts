@@ -1,0 +1,122 @@
+/** Makes an entry of our own: states it, seals its body, judges it by the same rules as a peer's, and takes it in. */
+import {
+  authorize,
+  BODY_CONTENT_SIZE_BYTES_MAX,
+  type BodyKind,
+  type BodyOf,
+  type CtlOf,
+  DEPS_COUNT_MAX,
+  type Draft,
+  encodeBody,
+  hasBody,
+  type Hex,
+  isBefore,
+  type Kind,
+  type Node,
+  PROTOCOL_VERSION,
+  sealBody,
+  signEntry,
+} from '../../protocol/index.ts'
+import { ApiError } from './api-error.ts'
+import { keepKey, writingKey } from './contents.ts'
+import type { Held, Turn } from './held.ts'
+import { putBody, putEntry } from './rows.ts'
+import { fillOutbox, settle } from './settle.ts'
+import { emptyThread, takeIn, type Thread } from './threads.ts'
+import { isRosterForked, rosterOf } from './workspace.ts'
+
+/** What an own entry says. `body` is there exactly for kinds that have one. */
+export type Statement = { [K in Kind]: { kind: K; ctl: CtlOf<K> } & (K extends BodyKind ? { body: BodyOf<K> } : { body?: never }) }[Kind]
+
+export interface Published {
+  readonly thread: Thread
+  readonly node: Node
+  readonly sealed: Uint8Array | undefined
+}
+
+/** Says something in a thread that is held. Throws ApiError where the body is too large. */
+export function publish(held: Held, turn: Turn, thread: Thread, statement: Statement): Published {
+  const own = thread.graph.byDevice.get(held.workspace.key.public) ?? []
+  const prev = own.at(-1)
+  const header = draft(held, statement, {
+    th: thread.id,
+    seq: own.length,
+    prev: prev?.entry.id ?? null,
+    deps: depsFor(thread, prev),
+  })
+  const key = writingKey(thread)
+  return seal(held, turn, { thread, header, statement, key: key?.key, keyId: key?.id ?? null })
+}
+
+/** Begins a thread with a create, under the key that its wraps carry. */
+export function publishCreate(held: Held, turn: Turn, statement: Extract<Statement, { kind: 'create' }>, key: Uint8Array): Published {
+  const header = draft(held, statement, { th: null, seq: 0, prev: null, deps: [] })
+  return seal(held, turn, { thread: undefined, header, statement, key, keyId: null })
+}
+
+function draft(held: Held, statement: Statement, place: Pick<Draft, 'th' | 'seq' | 'prev' | 'deps'>): Draft {
+  const roster = rosterOf(held.workspace)
+  if (!roster || isRosterForked(held.workspace)) {
+    throw new ApiError('verification_failed', 'The owner of this workspace signed two rosters that contradict each other. Nothing is written until that is settled.', {
+      hint: 'Run relay-node doctor, and ask the workspace owner in person.',
+    })
+  }
+  const { kind, ctl } = statement
+  const ts = held.system.clock.now()
+  return { v: PROTOCOL_VERSION, ws: roster.ws, ...place, dev: held.workspace.key.public, ros: roster.point, kind, ctl, body: null, ts } as Draft
+}
+
+/** The heads that this device saw beside its own newest entry: those that it, and that no other, includes. */
+function depsFor(thread: Thread, prev: Node | undefined): Hex[] {
+  const heads = [...thread.graph.heads].filter((id) => id !== prev?.entry.id)
+  const unseen = heads.filter((id) => {
+    const head = thread.graph.byId.get(id)
+    return head && !(prev && isBefore(head, prev))
+  })
+  return unseen.toSorted().slice(0, DEPS_COUNT_MAX)
+}
+
+interface Sealing {
+  thread: Thread | undefined
+  header: Draft
+  statement: Statement
+  key: Uint8Array | undefined
+  keyId: Hex | null
+}
+
+function seal(held: Held, turn: Turn, sealing: Sealing): Published {
+  const { statement, key, keyId } = sealing
+  let { header } = sealing
+  let sealed: Uint8Array | undefined
+  if (hasBody(statement.kind) && statement.body !== undefined) {
+    if (!key) throw new ApiError('verification_failed', 'The key of this thread is not on this device.', { hint: 'Ask the other side to send the handoff anew.' })
+    const plain = encodeBody(statement.kind, statement.body as BodyOf<BodyKind>)
+    if (plain.length > BODY_CONTENT_SIZE_BYTES_MAX) throw tooLarge(plain.length)
+    ;({ header, sealed } = sealBody(header, plain, { key, keyId, iv: held.system.dice(32) }))
+  }
+  const entry = signEntry(header, held.workspace.key)
+  const thread = sealing.thread ?? emptyThread(entry.id)
+  turn.touched.add(thread)
+  const judged = authorize({ graph: thread.graph, log: held.workspace.log, isRefused: (id) => held.refusedIds.has(id) }, entry)
+  // Whoever calls has checked the rules in the words of the local interface; this is the last line.
+  if (judged.ok !== true) throw new Error(`own ${header.kind} is not admitted: ${judged.ok === false ? `${judged.refusal} ${judged.detail ?? ''}` : 'missing parents'}`)
+  const arrival = { number: turn.nextArrival(), at: held.system.clock.now() }
+  takeIn(thread, judged.value, arrival)
+  turn.writes.push(putEntry(thread.id, { envelope: entry.envelope, arrival: arrival.number, receivedAt: arrival.at }))
+  if (sealed) {
+    thread.bodies.add(entry.id)
+    turn.writes.push(putBody(entry.id, sealed))
+  }
+  if (statement.kind === 'create' && key) turn.writes.push(keepKey(thread, entry.id, key))
+  if (!sealing.thread) held.threads.adopt(thread)
+  settle(held, turn, thread, [{ node: judged.value, sealed }])
+  fillOutbox(held, turn, thread, judged.value)
+  return { thread, node: judged.value, sealed }
+}
+
+export function tooLarge(size: number): ApiError {
+  return new ApiError('payload_too_large', `This is ${size} bytes when encoded; text and artifacts of one entry together may be ${BODY_CONTENT_SIZE_BYTES_MAX}.`, {
+    hint: 'Shorten it, send a link or a file_ref instead of the content, or split it over several messages.',
+    details: { limit_bytes: BODY_CONTENT_SIZE_BYTES_MAX, size_bytes: size },
+  })
+}

@@ -1,0 +1,210 @@
+/** What lies in the store: keys and values of every space. The only file that knows their form. */
+import { decodeCanonical, encodeCanonical, type Hex, type Intent, type Status, type Value } from '../../protocol/index.ts'
+import type { Store, Write } from '../store/store.ts'
+
+const ARRIVAL_DIGITS = 12
+/** Local arrival numbers as text that sorts as they do. */
+export function arrivalKey(arrival: number): string {
+  return String(arrival).padStart(ARRIVAL_DIGITS, '0')
+}
+
+/** Our own rows are read back by us alone; what does not decode is a damaged disk. */
+export function decodeRow(bytes: Uint8Array): Value {
+  const decoded = decodeCanonical(bytes, { bytesMax: Number.MAX_SAFE_INTEGER, depthMax: 32, mapKeysMax: 1 << 20 })
+  if (!decoded.ok) throw new Error(`a row of the store does not decode: ${decoded.refusal}`)
+  return decoded.value
+}
+
+function decodeJson<T>(bytes: Uint8Array): T {
+  return JSON.parse(new TextDecoder().decode(bytes)) as T
+}
+
+function encodeJson(value: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(value))
+}
+
+// entry: <thread>/<arrival> → [envelope, received at]
+
+export interface StoredEntry {
+  readonly envelope: Uint8Array
+  readonly arrival: number
+  /** This node's clock, ms. */
+  readonly receivedAt: number
+}
+
+export function putEntry(thread: Hex, entry: StoredEntry): Write {
+  const value = encodeCanonical([entry.envelope, entry.receivedAt])
+  return { type: 'put', space: 'entry', key: `${thread}/${arrivalKey(entry.arrival)}`, value }
+}
+
+/** The entries of a thread in order of arrival: parents before children. */
+export async function* readEntries(store: Store, thread: Hex): AsyncIterable<StoredEntry> {
+  for await (const [key, value] of store.range('entry', { gt: `${thread}/`, lt: `${thread}0` })) {
+    const [envelope, receivedAt] = decodeRow(value) as [Uint8Array, number]
+    yield { envelope, receivedAt, arrival: Number(key.slice(thread.length + 1)) }
+  }
+}
+
+// thread: <thread> → summary for listing; inbox: <arrival of its newest news> → thread
+
+/** A thread as lists show it; everything in it can be rebuilt from the entries and bodies. */
+export interface ThreadRow {
+  intent: Intent
+  /** Member and device of create's author, and the member it is for. */
+  sender: Hex
+  senderDevice: Hex
+  recipient: Hex
+  /** in, out, or null where this node's member takes no part. */
+  side: 'in' | 'out' | null
+  status: Status
+  final: boolean
+  waitingFor: Hex[]
+  heads: Hex[]
+  createdAt: number
+  updatedAt: number
+  /** Arrival number of the newest news: the place in the inbox. */
+  arrival: number
+  unread: number
+  /** Arrival number up to which this member has read. */
+  read: number
+  /** Beginning of the newest readable text. */
+  preview: { text: string; mine: boolean } | null
+  /** Hash of the summary's text, to find the same one again. */
+  textHash: Hex | null
+}
+
+export function putThreadRow(thread: Hex, row: ThreadRow): Write {
+  return { type: 'put', space: 'thread', key: thread, value: encodeJson(row) }
+}
+
+export async function getThreadRow(store: Store, thread: Hex): Promise<ThreadRow | undefined> {
+  const value = await store.get('thread', thread)
+  return value && decodeJson<ThreadRow>(value)
+}
+
+export async function* readThreadRows(store: Store): AsyncIterable<[thread: Hex, row: ThreadRow]> {
+  for await (const [thread, value] of store.range('thread')) yield [thread, decodeJson<ThreadRow>(value)]
+}
+
+export function putInbox(arrival: number, thread: Hex): Write {
+  return { type: 'put', space: 'inbox', key: arrivalKey(arrival), value: encodeCanonical(thread) }
+}
+
+export function dropInbox(arrival: number): Write {
+  return { type: 'del', space: 'inbox', key: arrivalKey(arrival) }
+}
+
+/** Threads with news before `before` (all if undefined), newest first. */
+export async function* readInbox(store: Store, before?: number): AsyncIterable<{ arrival: number; thread: Hex }> {
+  const range = before === undefined ? { reverse: true } : { lt: arrivalKey(before), reverse: true }
+  for await (const [key, value] of store.range('inbox', range)) yield { arrival: Number(key), thread: decodeRow(value) as Hex }
+}
+
+// outbox: <device>/<entry> → thread
+
+export function putOutbox(device: Hex, entry: Hex, thread: Hex): Write {
+  return { type: 'put', space: 'outbox', key: `${device}/${entry}`, value: encodeCanonical(thread) }
+}
+
+export function dropOutbox(device: Hex, entry: Hex): Write {
+  return { type: 'del', space: 'outbox', key: `${device}/${entry}` }
+}
+
+export async function* readOutbox(store: Store): AsyncIterable<{ device: Hex; entry: Hex; thread: Hex }> {
+  for await (const [key, value] of store.range('outbox')) {
+    const [device = '', entry = ''] = key.split('/')
+    yield { device, entry, thread: decodeRow(value) as Hex }
+  }
+}
+
+// receipt: <method>/<idempotency key> → payload hash, result, time
+
+export interface Receipt {
+  payload: Hex
+  result: unknown
+  at: number
+}
+
+export function putReceipt(scope: string, key: string, receipt: Receipt): Write {
+  return { type: 'put', space: 'receipt', key: `${scope}/${key}`, value: encodeJson(receipt) }
+}
+
+export async function getReceipt(store: Store, scope: string, key: string): Promise<Receipt | undefined> {
+  const value = await store.get('receipt', `${scope}/${key}`)
+  return value && decodeJson<Receipt>(value)
+}
+
+/** Deletions of the receipts made before `before` (ms). */
+export async function oldReceipts(store: Store, before: number): Promise<Write[]> {
+  const writes: Write[] = []
+  for await (const [key, value] of store.range('receipt')) if (decodeJson<Receipt>(value).at < before) writes.push({ type: 'del', space: 'receipt', key })
+  return writes
+}
+
+// peer: <device> → last addresses, last seen
+
+export interface PeerRow {
+  addresses: string[]
+  lastSeen: number
+  /** The peer's clock minus ours when it last said hello, ms. */
+  skew: number
+}
+
+export function putPeer(device: Hex, row: PeerRow): Write {
+  return { type: 'put', space: 'peer', key: device, value: encodeJson(row) }
+}
+
+export async function* readPeers(store: Store): AsyncIterable<[device: Hex, row: PeerRow]> {
+  for await (const [device, value] of store.range('peer')) yield [device, decodeJson<PeerRow>(value)]
+}
+
+// refused: <arrival> → proof
+
+export interface RefusedRow {
+  refusal: string
+  detail?: string | undefined
+  /** The peer that sent it. */
+  from: Hex
+  /** The entry as received, hex. */
+  envelope: Hex
+  at: number
+}
+
+export function putRefused(slot: number, row: RefusedRow): Write {
+  return { type: 'put', space: 'refused', key: arrivalKey(slot), value: encodeJson(row) }
+}
+
+// roster: <position>/<id> → entry as received; prekey: <device> → record as received
+
+export function putRosterEntry(position: number, id: Hex, envelope: Uint8Array): Write {
+  return { type: 'put', space: 'roster', key: `${arrivalKey(position)}/${id}`, value: envelope }
+}
+
+export function putPrekey(device: Hex, record: Uint8Array): Write {
+  return { type: 'put', space: 'prekey', key: device, value: record }
+}
+
+// secret: prekey/<id>, thread/<thread>/<key id>, workspace/<epoch>, invite/<id>
+
+export function putSecret(name: string, value: Uint8Array): Write {
+  return { type: 'put', space: 'secret', key: name, value }
+}
+
+export async function* readSecrets(store: Store, prefix: string): AsyncIterable<[rest: string, value: Uint8Array]> {
+  for await (const [key, value] of store.range('secret', { gt: `${prefix}/`, lt: `${prefix}0` })) yield [key.slice(prefix.length + 1), value]
+}
+
+export function putBody(entry: Hex, sealed: Uint8Array): Write {
+  return { type: 'put', space: 'body', key: entry, value: sealed }
+}
+
+// meta: arrival → the greatest arrival number given out; member name of this device's own choice until it joins
+
+export function putArrival(arrival: number): Write {
+  return { type: 'put', space: 'meta', key: 'arrival', value: encodeCanonical(arrival) }
+}
+
+export async function getArrival(store: Store): Promise<number> {
+  const value = await store.get('meta', 'arrival')
+  return value ? (decodeRow(value) as number) : 0
+}

@@ -1,0 +1,126 @@
+/** What follows when a thread gained entries: its row, its place in the inbox, the outbox, and who is told. */
+import { type Hex, isBefore, type Kind, type Node, PREVIEW_LENGTH_CHARS_MAX, hash, textId } from '../../protocol/index.ts'
+import { openSealed } from './contents.ts'
+import { cursorOf, factsOf, type Held, outboxOf, type Turn } from './held.ts'
+import { dropInbox, dropOutbox, putInbox, putOutbox, putThreadRow, type ThreadRow } from './rows.ts'
+import { createOf, type Thread, threadDevices } from './threads.ts'
+import { stateOf } from './tracker.ts'
+import { memberOfDevice, ownMember } from './workspace.ts'
+
+/** Kinds that count as unread when another person's node wrote them. */
+const UNREAD: ReadonlySet<Kind> = new Set(['create', 'message', 'revise', 'complete'])
+/** Receipts and key changes move no thread up in the inbox. */
+const NO_NEWS: ReadonlySet<Kind> = new Set(['ack', 'wrap', 'fence'])
+
+/** An entry that was just taken in, with its sealed body if that came along. */
+export interface Gained {
+  readonly node: Node
+  readonly sealed: Uint8Array | undefined
+}
+
+/** Brings the thread's row up to date with what it gained, and clears the outbox of what was acknowledged. */
+export function settle(held: Held, turn: Turn, thread: Thread, gained: readonly Gained[]): void {
+  turn.touched.add(thread)
+  const create = createOf(thread)
+  if (!create) return
+  const row = thread.row ?? newRow(held, thread)
+  const state = stateOf(thread.tracker, thread.graph)
+  const next: ThreadRow = { ...row, status: state.status, final: state.final, waitingFor: [...state.waitingFor], heads: [...thread.graph.heads] }
+  const me = ownMember(held.workspace)?.id
+  for (const { node, sealed } of gained) {
+    const { kind, dev } = node.entry.header
+    const arrival = thread.arrivals.get(node.entry.id)
+    const mine = memberOfDevice(held.workspace, dev)?.id === me
+    if (arrival && !NO_NEWS.has(kind) && next.side !== null) {
+      next.arrival = arrival.number
+      next.updatedAt = arrival.at
+    }
+    if (!mine && UNREAD.has(kind) && next.side !== null) next.unread++
+    if (sealed) applyPreview(thread, next, { node, sealed }, mine)
+    clearOutbox(held, turn, thread, node)
+  }
+  thread.row = next
+  turn.writes.push(putThreadRow(thread.id, next))
+  if (next.arrival !== row.arrival) {
+    if (row.arrival > 0) turn.writes.push(dropInbox(row.arrival))
+    turn.writes.push(putInbox(next.arrival, thread.id))
+  }
+  turn.after.push(() => {
+    held.facts.set(thread.id, factsOf(next))
+    if (next.arrival !== row.arrival) held.emit({ type: 'inbox', thread_id: textId('thread', thread.id), cursor: cursorOf(held) })
+    held.emit({ type: 'thread', thread_id: textId('thread', thread.id), cursor: cursorOf(held) })
+  })
+}
+
+function newRow(held: Held, thread: Thread): ThreadRow {
+  const create = createOf(thread)
+  if (!create) throw new Error('a thread has a create before it has a row')
+  const { header } = create
+  const sender = memberOfDevice(held.workspace, header.dev)?.id ?? ''
+  const me = ownMember(held.workspace)?.id
+  return {
+    intent: header.ctl.intent,
+    sender,
+    senderDevice: header.dev,
+    recipient: header.ctl.to,
+    side: sender === me ? 'out' : header.ctl.to === me ? 'in' : null,
+    status: 'pending',
+    final: false,
+    waitingFor: [],
+    heads: [],
+    createdAt: header.ts,
+    updatedAt: thread.arrivals.get(create.id)?.at ?? header.ts,
+    arrival: 0,
+    unread: 0,
+    read: 0,
+    preview: null,
+    textHash: null,
+  }
+}
+
+/** Texts that a list shows the beginning of. */
+export function applyPreview(thread: Thread, row: ThreadRow, gained: { node: Node; sealed: Uint8Array }, mine: boolean): void {
+  const opened = openSealed(thread, gained.node.entry, gained.sealed)
+  if (opened.state !== 'ok') return
+  let text: string | undefined
+  if (opened.kind === 'create') {
+    text = opened.body.summary
+    row.textHash = textHash(text)
+  } else if (opened.kind === 'message') text = opened.body.body
+  else if (opened.kind === 'complete') text = opened.body.result_summary
+  if (text) row.preview = { text: firstChars(text, PREVIEW_LENGTH_CHARS_MAX), mine }
+}
+
+/** The first `count` characters, never half of a surrogate pair. */
+function firstChars(text: string, count: number): string {
+  return [...text.slice(0, 2 * count)].slice(0, count).join('')
+}
+
+export function textHash(text: string): Hex {
+  return hash('payload', [text])
+}
+
+/** Puts an own entry into the outbox of every other device of the thread. Receipts are not acknowledged in turn. */
+export function fillOutbox(held: Held, turn: Turn, thread: Thread, node: Node): void {
+  if (node.entry.header.kind === 'ack') return
+  const own = held.workspace.key.public
+  for (const device of threadDevices(thread)) {
+    if (device === own) continue
+    turn.writes.push(putOutbox(device, node.entry.id, thread.id))
+    turn.after.push(() => outboxOf(held, device).set(node.entry.id, thread.id))
+  }
+}
+
+/** An entry of another device acknowledges all of its past, but what it says it cannot open. */
+function clearOutbox(held: Held, turn: Turn, thread: Thread, node: Node): void {
+  const { header } = node.entry
+  const items = held.outbox.get(header.dev)
+  if (!items || header.dev === held.workspace.key.public) return
+  const lack = header.kind === 'ack' ? header.ctl.lack : []
+  for (const [entry, ofThread] of items) {
+    const waiting = ofThread === thread.id ? thread.graph.byId.get(entry) : undefined
+    if (!waiting || !isBefore(waiting, node) || lack.includes(entry)) continue
+    turn.writes.push(dropOutbox(header.dev, entry))
+    turn.after.push(() => items.delete(entry))
+  }
+}

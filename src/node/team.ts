@@ -1,0 +1,110 @@
+/** Who this node is, who its teammates are, and how it is: facts for front ends. */
+import { devicesOf, peerIdText, PROTOCOL_VERSION } from '../../protocol/index.ts'
+import type { Net } from '../net/net.ts'
+import type { NodeStatus, Teammate, WhoAmI } from './api.ts'
+import type { Held } from './held.ts'
+import { requireMember, trustOf } from './membership.ts'
+import type { Peers } from './peers.ts'
+import { timeText } from './view.ts'
+import { deviceLabel, handleOf, isRosterForked, ownDevice, ownMember, rosterOf } from './workspace.ts'
+
+export interface Team {
+  whoami(): WhoAmI
+  teammates(): Teammate[]
+  status(): NodeStatus
+}
+
+/** Reads the store's format number; the node needs no other. */
+export const STORE_FORMAT = 1
+/** A clock that differs by more from a teammate's is worth a word. */
+const SKEW_NOTED_MS = 60_000
+
+export function createTeam(parts: { held: Held; net: Net; peers: Peers; version: string; startedAt: number }): Team {
+  const { held, net, peers } = parts
+  const { workspace } = held
+
+  function whoami(): WhoAmI {
+    const roster = rosterOf(workspace)
+    const member = ownMember(workspace)
+    const device = ownDevice(workspace)
+    return {
+      ...(member ? { handle: handleOf(workspace, member.id), member: member.name, role: member.role, kind: member.kind } : {}),
+      ...(device && member ? { device: device.name } : {}),
+      peer_id: peerIdText(net.device),
+      workspaces: roster ? [roster.name] : [],
+      owner: roster !== undefined && roster.owner === workspace.key.public,
+      node_state: member ? 'ready' : 'alone',
+      reachable_peers: net.peers().filter((peer) => peer.connected).length,
+    }
+  }
+
+  function teammates(): Teammate[] {
+    const me = requireMember(held)
+    const roster = rosterOf(workspace)
+    if (!roster) return []
+    const status = new Map(net.peers().map((peer) => [peer.device, peer]))
+    return [...roster.members.values()]
+      .filter((member) => !member.removed)
+      .map((member): Teammate => {
+        const devices = devicesOf(roster, member.id).map(({ key, removed }) => {
+          const peer = status.get(key)
+          const row = peers.peerRow(key)
+          return {
+            device: deviceLabel(workspace, key),
+            peer_id: peerIdText(key),
+            reachable: key === workspace.key.public || peer?.connected === true,
+            ...(peer?.connected && peer.path ? { path: peer.path } : {}),
+            ...(peer?.roundTripMs === undefined ? {} : { round_trip_ms: Math.round(peer.roundTripMs * 10) / 10 }),
+            ...(row && row.lastSeen > 0 ? { last_seen: timeText(row.lastSeen) } : {}),
+            ...(row && Math.abs(row.skew) > SKEW_NOTED_MS ? { clock_skew_ms: row.skew } : {}),
+            ...(peer && !peer.connected && peer.lastFailure !== undefined ? { last_failure: peer.lastFailure } : {}),
+            removed,
+          }
+        })
+        const seen = devices.flatMap((device) => device.last_seen ?? []).toSorted().at(-1)
+        return {
+          handle: handleOf(workspace, member.id),
+          kind: member.kind,
+          role: member.role,
+          trust: trustOf(held, member.id),
+          me: member.id === me.id,
+          devices,
+          reachable: devices.some((device) => device.reachable),
+          ...(seen === undefined ? {} : { last_seen: seen }),
+          blocked: false,
+        }
+      })
+  }
+
+  return {
+    whoami,
+    teammates,
+    status() {
+      let unread = 0
+      let threads = 0
+      for (const facts of held.facts.values()) {
+        if (facts.side === null) continue
+        threads++
+        unread += facts.unread
+      }
+      const roster = rosterOf(workspace)
+      return {
+        ...whoami(),
+        pid: process.pid,
+        version: parts.version,
+        protocol: PROTOCOL_VERSION,
+        started_at: timeText(parts.startedAt),
+        addresses: net.addresses(),
+        store_format: STORE_FORMAT,
+        teammates: ownMember(workspace) ? teammates() : [],
+        threads,
+        unread,
+        outbox: [...held.outbox.values()].reduce((sum, items) => sum + items.size, 0),
+        refused: Object.fromEntries(held.refusals),
+        roster: { position: roster?.point[0] ?? 0, forked: isRosterForked(workspace) },
+        clock_ms: held.system.clock.now(),
+      }
+    },
+  }
+}
+

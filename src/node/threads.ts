@@ -1,0 +1,123 @@
+/** Threads in memory: each is read from the store when it is needed, and forgotten when it was not used for long. */
+import {
+  addNode,
+  authorize,
+  emptyGraph,
+  type Entry,
+  type Graph,
+  type Hex,
+  type Node,
+  parseEntry,
+  type RosterLog,
+  sideIn,
+  wholeSet,
+} from '../../protocol/index.ts'
+import type { Store } from '../store/store.ts'
+import { getThreadRow, readEntries, readSecrets, type ThreadRow } from './rows.ts'
+import { emptyTracker, type Tracker, track } from './tracker.ts'
+
+export interface Arrival {
+  readonly number: number
+  /** This node's clock, ms. */
+  readonly at: number
+}
+
+/** One thread as this node holds it. */
+export interface Thread {
+  readonly id: Hex
+  readonly graph: Graph
+  readonly tracker: Tracker
+  readonly arrivals: Map<Hex, Arrival>
+  /** Entries whose sealed body is here. */
+  readonly bodies: Set<Hex>
+  /** Thread keys by the id of the create or wrap that introduced them. */
+  readonly keys: Map<Hex, Uint8Array>
+  row: ThreadRow | undefined
+}
+
+export interface Threads {
+  /** The thread, empty where nothing of it is held. */
+  load(id: Hex): Promise<Thread>
+  /** Keeps a thread that was just begun. */
+  adopt(thread: Thread): void
+  /** Forgets what is in memory: the store holds the truth. */
+  forget(id: Hex): void
+}
+
+const THREADS_CACHED_COUNT_MAX = 256
+
+export function createThreads(store: Store, log: RosterLog): Threads {
+  /** In order of use, least recent first. */
+  const cached = new Map<Hex, Thread>()
+  return {
+    async load(id) {
+      const thread = cached.get(id) ?? (await readThread(store, log, id))
+      cached.delete(id)
+      cached.set(id, thread)
+      for (const oldest of cached.keys()) {
+        if (cached.size <= THREADS_CACHED_COUNT_MAX) break
+        cached.delete(oldest)
+      }
+      return thread
+    },
+    adopt(thread) {
+      cached.set(thread.id, thread)
+    },
+    forget(id) {
+      cached.delete(id)
+    },
+  }
+}
+
+export function emptyThread(id: Hex): Thread {
+  return { id, graph: emptyGraph(), tracker: emptyTracker(), arrivals: new Map(), bodies: new Set(), keys: new Map(), row: undefined }
+}
+
+async function readThread(store: Store, log: RosterLog, id: Hex): Promise<Thread> {
+  const thread = emptyThread(id)
+  thread.row = await getThreadRow(store, id)
+  const ground = { graph: thread.graph, log, isRefused: () => false }
+  for await (const stored of readEntries(store, id)) {
+    const parsed = parseEntry(stored.envelope)
+    const node = parsed.ok ? authorize(ground, parsed.value) : parsed
+    // What was stored was judged by rules that never change; anything else is a damaged disk.
+    if (node.ok !== true) throw new Error(`thread ${id}: a stored entry is not admitted: ${node.ok === false ? node.refusal : 'its parents are missing'}`)
+    takeIn(thread, node.value, { number: stored.arrival, at: stored.receivedAt })
+  }
+  const withBody = thread.graph.nodes.filter((node) => node.entry.header.body !== null).map((node) => node.entry.id)
+  const bodies = await store.getMany('body', withBody)
+  withBody.forEach((entry, i) => {
+    if (bodies[i]) thread.bodies.add(entry)
+  })
+  for await (const [keyId, key] of readSecrets(store, `thread/${id}`)) thread.keys.set(keyId, key)
+  return thread
+}
+
+/** Adds a judged node to the thread in memory. */
+export function takeIn(thread: Thread, node: Node, arrival: Arrival): void {
+  addNode(thread.graph, node)
+  thread.arrivals.set(node.entry.id, arrival)
+  track(thread.tracker, thread.graph, node)
+}
+
+export function createOf(thread: Thread): (Entry & { header: Extract<Entry['header'], { kind: 'create' }> }) | undefined {
+  return thread.graph.byKind.create[0]?.entry
+}
+
+/** The side of a device in all that is held. */
+export function sideOf(thread: Thread, device: Hex) {
+  return sideIn(thread.graph, wholeSet(thread.graph), device)
+}
+
+/** All devices with a side in the thread, in rank order: senders, recipients, then added ones and readers. */
+export function threadDevices(thread: Thread): Hex[] {
+  const ctl = createOf(thread)?.header.ctl
+  if (!ctl) return []
+  const added = thread.graph.byKind.wrap.flatMap((wrap) => (wrap.entry.header.ctl.adds === null ? [] : [wrap.entry.header.ctl.adds]))
+  const readers = thread.graph.byKind.share.flatMap((share) => share.entry.header.ctl.devices)
+  return [...new Set([...ctl.senders, ...ctl.recipients, ...added, ...readers])]
+}
+
+export function receivedAt(thread: Thread, entry: Hex): number {
+  return thread.arrivals.get(entry)?.at ?? 0
+}

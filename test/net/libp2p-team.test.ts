@@ -1,0 +1,91 @@
+/** Finding teammates, and many of them. */
+import { noise } from '@chainsafe/libp2p-noise'
+import { yamux } from '@chainsafe/libp2p-yamux'
+import { identify } from '@libp2p/identify'
+import { kadDHT, passthroughMapper } from '@libp2p/kad-dht'
+import { ping } from '@libp2p/ping'
+import { tcp } from '@libp2p/tcp'
+import { createLibp2p } from 'libp2p'
+import { afterEach, describe, expect, test } from 'vitest'
+import { DHT_PROTOCOL } from '../../src/net/libp2p-host.ts'
+import { privateKeyOfSeed } from '../../src/net/peer-id.ts'
+import { libp2pWorld, whyNoMulticast } from './libp2p-world.ts'
+import { connectedTeam, diary, type Diary, published, seedOf, until } from './world.ts'
+
+describe('a team over libp2p', () => {
+  let world = libp2pWorld()
+  const ends: (() => unknown)[] = []
+  afterEach(async () => {
+    await world.close()
+    await Promise.all(ends.splice(0).map((end) => end()))
+    world = libp2pWorld()
+  })
+
+  async function bootstrapServer() {
+    const server = await createLibp2p({
+      privateKey: await privateKeyOfSeed(seedOf('server')),
+      addresses: { listen: ['/ip4/127.0.0.1/tcp/0'] },
+      transports: [tcp()],
+      connectionEncrypters: [noise()],
+      streamMuxers: [yamux()],
+      services: { identify: identify(), ping: ping(), dht: kadDHT({ protocol: DHT_PROTOCOL, clientMode: false, peerInfoMapper: passthroughMapper }) },
+    })
+    ends.push(() => server.stop())
+    return server
+  }
+
+  async function startedWith(name: string, options: Parameters<typeof world.makeWith>[1]): Promise<Diary> {
+    const net = await world.makeWith(name, options)
+    const book = diary(net)
+    await net.start(book.handlers)
+    return book
+  }
+
+  test('fifteen nodes behind one IP hear each other', async () => {
+    const names = Array.from({ length: 15 }, (_, index) => `n${index}`)
+    const books = await connectedTeam(world, ...names)
+    for (const { net } of books) net.setTopics(['topic'])
+    const texts = names.map((name) => `news of ${name}`)
+    for (const [index, book] of books.entries()) await published(book, 'topic', texts[index] ?? '', 14)
+    await until(() => books.every(({ gossip }) => gossip.length === 14))
+    for (const [index, { gossip }] of books.entries()) expect(gossip.map(({ text }) => text).sort()).toEqual(texts.filter((_, at) => at !== index).sort())
+  })
+
+  test('a teammate without a known address is found through a bootstrap server, and so is one that moved', async () => {
+    const server = await bootstrapServer()
+    const bootstrap = server.getMultiaddrs().map(String)
+    const a = await startedWith('a', { bootstrap })
+    const b = await startedWith('b', { bootstrap })
+    await until(() => server.getPeers().length === 2)
+    b.net.setTeam(new Map([[a.net.device, []]]))
+    a.net.setTeam(new Map([[b.net.device, ['/ip4/127.0.0.1/tcp/1']]]))
+    await until(() => a.syncsRunning === 1 && b.syncsRunning === 1)
+    expect(a.changes.every(({ device }) => device === b.net.device)).toBe(true)
+    expect(a.net.peers().map(({ device }) => device)).toEqual([b.net.device])
+  })
+
+  test('the bootstrap server may be gone: who is connected stays so, and who has addresses connects', async () => {
+    const server = await bootstrapServer()
+    const bootstrap = server.getMultiaddrs().map(String)
+    await server.stop()
+    const a = await startedWith('a', { bootstrap })
+    const b = await startedWith('b', { bootstrap })
+    a.net.setTeam(new Map([[b.net.device, b.net.addresses()]]))
+    b.net.setTeam(new Map([[a.net.device, []]]))
+    await until(() => a.syncsRunning === 1 && b.syncsRunning === 1)
+  })
+
+  test('teammates on one network find each other without an address', async ({ skip }) => {
+    const why = await whyNoMulticast()
+    if (why !== undefined) {
+      console.warn(`not tested: ${why}`)
+      skip(why)
+    }
+    const a = await startedWith('a', { lan: true })
+    const b = await startedWith('b', { lan: true })
+    a.net.setTeam(new Map([[b.net.device, []]]))
+    b.net.setTeam(new Map([[a.net.device, []]]))
+    await until(() => a.syncsRunning === 1 && b.syncsRunning === 1)
+    expect(a.net.peers()).toMatchObject([{ connected: true, path: 'same network' }])
+  })
+})
