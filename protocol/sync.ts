@@ -39,8 +39,8 @@ const MESSAGES = {
   prekeys: z.strictObject({ t: z.literal('prekeys'), records: z.array(bytes) }),
   /** 256 digests of 8 bytes each: one for the threads whose id begins with that byte. */
   digests: z.strictObject({ t: z.literal('digests'), buckets: bytesOf(BUCKETS_COUNT * BUCKET_DIGEST_BYTES) }),
-  /** [thread, digest of its heads] of whole buckets. */
-  threads: z.strictObject({ t: z.literal('threads'), buckets: z.array(uint.max(255)).max(256), threads: z.array(z.tuple([bytes32, bytes32])) }),
+  /** [thread, digest of its heads] of the buckets that differ. */
+  threads: z.strictObject({ t: z.literal('threads'), threads: z.array(z.tuple([bytes32, bytes32])) }),
   /** [device, number, entry]: all tips of each device's chain that the sender holds; it asks for what lies beyond. */
   vector: z.strictObject({ t: z.literal('vector'), th: bytes32, tips: z.array(z.tuple([bytes32, uint, bytes32])) }),
   /** [envelope, sealed body or null] in causal order; the last batch names the sender's heads. */

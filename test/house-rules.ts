@@ -108,6 +108,26 @@ export function lockedHosts(lockfile: string): string[] {
   return [...lockfile.matchAll(/"resolved":\s*"([^"]+)"/g)].map(([, host = '']) => host)
 }
 
+interface Locked {
+  packages: Record<string, { dependencies?: Record<string, string>; optionalDependencies?: Record<string, string> }>
+}
+
+/** Dependencies, optional ones too, that the lockfile has no entry for: with such a gap `npm ci` installs nothing at all. */
+export function lockGaps({ packages }: Locked): string[] {
+  return Object.entries(packages).flatMap(([path, { dependencies, optionalDependencies }]) =>
+    Object.keys({ ...dependencies, ...optionalDependencies })
+      .filter((name) => !foldersAbove(path).some((folder) => `${folder}node_modules/${name}` in packages))
+      .map((name) => `${path} -> ${name}`),
+  )
+}
+
+/** Where Node looks for what the package at `path` imports: its own folder, then those around it. */
+function foldersAbove(path: string): string[] {
+  if (path === '') return ['']
+  const outer = path.slice(0, path.lastIndexOf('node_modules/')).replace(/\/$/, '')
+  return [`${path}/`, ...foldersAbove(outer)]
+}
+
 const TOP_LEVEL = ['README.md', 'examples', 'package.json', 'protocol', 'src', 'test', 'tsconfig.json']
 const BESIDE = new Set(['LICENSE', 'package-lock.json', 'node_modules', 'dist'])
 

@@ -5,6 +5,7 @@ import {
   checksStayOn,
   kebabCase,
   lockedHosts,
+  lockGaps,
   loosePins,
   namedExports,
   noDice,
@@ -213,6 +214,23 @@ describe('the house', () => {
     const lockfile = fileAt('package-lock.json').text
     expect(lockfile).toContain('"integrity"')
     expect(lockedHosts(lockfile)).toStrictEqual([])
+  })
+
+  test('has a lockfile that `npm ci` can install', () => {
+    const leaf = {}
+    const whole = {
+      '': { dependencies: { a: '1' } },
+      'node_modules/a': { optionalDependencies: { b: '1' } },
+      'node_modules/b': leaf,
+    }
+    expect(
+      lockGaps({ packages: { ...whole, 'node_modules/a/node_modules/c': { dependencies: { a: '1' } } } }),
+    ).toStrictEqual([])
+    const gap = { '': { dependencies: { a: '1' } }, 'node_modules/a': { optionalDependencies: { b: '1' } } }
+    expect(lockGaps({ packages: { ...gap, 'node_modules/c/node_modules/b': leaf } })).toStrictEqual([
+      'node_modules/a -> b',
+    ])
+    expect(lockGaps(JSON.parse(fileAt('package-lock.json').text) as Parameters<typeof lockGaps>[0])).toStrictEqual([])
   })
 
   test('exports sources that exist', () => {

@@ -27,7 +27,7 @@ export function addressOf(device: DeviceKey, text: string): string | undefined {
   const address = parseAddress(text)
   const last = address?.getComponents().at(-1)
   if (address === undefined || last === undefined) return undefined
-  if (last.name !== 'p2p') return address.encapsulate(`/p2p/${peerOfDevice(device)}`).toString()
+  if (last.name !== 'p2p') return address.encapsulate(`/p2p/${peerOfDevice(device).toString()}`).toString()
   return deviceOfAddress(text) === device ? address.toString() : undefined
 }
 

@@ -10,7 +10,8 @@ const LENGTH_SIZE_BYTES_MAX = Math.ceil(Math.log2(FRAME_SIZE_BYTES_MAX + 1) / 7)
 
 /** The frame with its length in front. Throws NetError NET_FRAME where it is too large. */
 export function encodeFrame(frame: Uint8Array): Uint8Array {
-  if (frame.length > FRAME_SIZE_BYTES_MAX) throw new NetError('NET_FRAME', `a frame of ${frame.length} bytes is larger than ${FRAME_SIZE_BYTES_MAX}`)
+  if (frame.length > FRAME_SIZE_BYTES_MAX)
+    throw new NetError('NET_FRAME', `a frame of ${frame.length} bytes is larger than ${FRAME_SIZE_BYTES_MAX}`)
   const length: number[] = []
   for (let rest = frame.length; ; rest >>>= 7) {
     if (rest < 0x80) {
@@ -80,10 +81,12 @@ export function createFrameReader(): FrameReader {
       lengthBytes += 1
       if (byte < 0x80) {
         if (byte === 0 && lengthBytes > 1) fail('the length of a frame is not in its shortest form')
-        if (length > FRAME_SIZE_BYTES_MAX) fail(`the peer announced a frame of ${length} bytes, more than ${FRAME_SIZE_BYTES_MAX}`)
+        if (length > FRAME_SIZE_BYTES_MAX)
+          fail(`the peer announced a frame of ${length} bytes, more than ${FRAME_SIZE_BYTES_MAX}`)
         return true
       }
-      if (lengthBytes >= LENGTH_SIZE_BYTES_MAX) fail(`the peer announced a frame of more than ${FRAME_SIZE_BYTES_MAX} bytes`)
+      if (lengthBytes >= LENGTH_SIZE_BYTES_MAX)
+        fail(`the peer announced a frame of more than ${FRAME_SIZE_BYTES_MAX} bytes`)
     }
     return false
   }

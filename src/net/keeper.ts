@@ -88,7 +88,13 @@ export function createKeeper({ system, connected, reach }: KeeperParts): Keeper 
       }
       for (const device of devices) {
         if (kept.has(device)) continue
-        kept.set(device, { fails: 0, connectedAt: 0, attempt: undefined, cancelPause: undefined, lastFailure: undefined })
+        kept.set(device, {
+          fails: 0,
+          connectedAt: 0,
+          attempt: undefined,
+          cancelPause: undefined,
+          lastFailure: undefined,
+        })
         attempt(device)
       }
     },

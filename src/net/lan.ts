@@ -18,17 +18,28 @@ export interface LanFind {
 }
 
 /** Looks for other nodes and answers them. Returns what ends it. */
-export function meetTeammates(components: MulticastDNSComponents, onFind: (find: LanFind) => void): Promise<() => Promise<void>> {
+export function meetTeammates(
+  components: MulticastDNSComponents,
+  onFind: (find: LanFind) => void,
+): Promise<() => Promise<void>> {
   return open(components, { serviceTag: TEAMMATES_SERVICE, interval: TEAMMATES_INTERVAL_MS, broadcast: true }, onFind)
 }
 
 /** Answers whoever looks for `tag`. */
 export function advertiseTag(components: MulticastDNSComponents, tag: string): Promise<() => Promise<void>> {
-  return open(components, { serviceTag: serviceOf(tag), interval: TEAMMATES_INTERVAL_MS, broadcast: true }, () => undefined)
+  return open(
+    components,
+    { serviceTag: serviceOf(tag), interval: TEAMMATES_INTERVAL_MS, broadcast: true },
+    () => undefined,
+  )
 }
 
 /** Looks for `tag` without answering. */
-export function findTag(components: MulticastDNSComponents, tag: string, onFind: (find: LanFind) => void): Promise<() => Promise<void>> {
+export function findTag(
+  components: MulticastDNSComponents,
+  tag: string,
+  onFind: (find: LanFind) => void,
+): Promise<() => Promise<void>> {
   return open(components, { serviceTag: serviceOf(tag), interval: RENDEZVOUS_INTERVAL_MS, broadcast: false }, onFind)
 }
 
@@ -43,7 +54,11 @@ interface Service {
   broadcast: boolean
 }
 
-async function open(components: MulticastDNSComponents, service: Service, onFind: (find: LanFind) => void): Promise<() => Promise<void>> {
+async function open(
+  components: MulticastDNSComponents,
+  service: Service,
+  onFind: (find: LanFind) => void,
+): Promise<() => Promise<void>> {
   const discovery = mdns(service)(components)
   discovery.addEventListener('peer', (event: CustomEvent<PeerInfo>) => {
     const device = deviceOfPeer(event.detail.id)

@@ -32,7 +32,8 @@ export function createGossip({ host, log, teammate, onGossip }: GossipParts): Go
       const from = deviceOfPeer(neighbour)
       const author = message.type === 'signed' ? deviceOfPeer(message.from) : undefined
       // Not a rejection: a neighbour may have learned of a new teammate before we did.
-      if (from === undefined || author === undefined || !teammate(from) || !teammate(author)) return TopicValidatorResult.Ignore
+      if (from === undefined || author === undefined || !teammate(from) || !teammate(author))
+        return TopicValidatorResult.Ignore
       try {
         return VERDICTS[await onGossip(topic, message.data, from)]
       } catch (error) {
@@ -53,7 +54,11 @@ export function createGossip({ host, log, teammate, onGossip }: GossipParts): Go
       for (const topic of topics) if (!gossip.getTopics().includes(topic)) listen(topic)
     },
     async publish(topic, data) {
-      if (data.length > GOSSIP_MESSAGE_BYTES_MAX) throw new NetError('NET_FRAME', `a gossip message of ${data.length} bytes is larger than ${GOSSIP_MESSAGE_BYTES_MAX}`)
+      if (data.length > GOSSIP_MESSAGE_BYTES_MAX)
+        throw new NetError(
+          'NET_FRAME',
+          `a gossip message of ${data.length} bytes is larger than ${GOSSIP_MESSAGE_BYTES_MAX}`,
+        )
       try {
         const { recipients } = await gossip.publish(topic, data)
         return recipients.length

@@ -30,7 +30,8 @@ export interface HostOptions {
 }
 
 export type Host = Awaited<ReturnType<typeof createHost>>
-type Components = Pick<MulticastDNSComponents, 'addressManager' | 'logger'> & Pick<Parameters<ReturnType<typeof identify>>[0], 'registrar'>
+type Components = Pick<MulticastDNSComponents, 'addressManager' | 'logger'> &
+  Pick<Parameters<ReturnType<typeof identify>>[0], 'registrar'>
 
 /** Not started yet. */
 export function createHost(options: HostOptions) {
@@ -88,7 +89,9 @@ export function createHost(options: HostOptions) {
       }),
       parts: ({ addressManager, registrar, logger }: Components): Components => ({ addressManager, registrar, logger }),
       // Private addresses are kept: a team may live on one network. Without servers it would only wait.
-      ...(options.dht ? { dht: kadDHT({ protocol: DHT_PROTOCOL, clientMode: true, peerInfoMapper: passthroughMapper }) } : {}),
+      ...(options.dht
+        ? { dht: kadDHT({ protocol: DHT_PROTOCOL, clientMode: true, peerInfoMapper: passthroughMapper }) }
+        : {}),
     },
   })
 }

@@ -34,7 +34,8 @@ export interface Links {
 }
 
 export function createLinks(host: Host): Links {
-  const to = (device: DeviceKey): Connection[] => host.getConnections(peerOfDevice(device)).filter(({ status }) => status === 'open')
+  const to = (device: DeviceKey): Connection[] =>
+    host.getConnections(peerOfDevice(device)).filter(({ status }) => status === 'open')
 
   function connectionTo(device: DeviceKey): Connection {
     const [connection] = to(device)
@@ -70,7 +71,9 @@ export function createLinks(host: Host): Links {
     },
     async openStream(device, protocol, signal) {
       try {
-        const stream = await connectionTo(device).newStream(protocol, { signal: AbortSignal.any([signal, AbortSignal.timeout(OPEN_TIMEOUT_MS)]) })
+        const stream = await connectionTo(device).newStream(protocol, {
+          signal: AbortSignal.any([signal, AbortSignal.timeout(OPEN_TIMEOUT_MS)]),
+        })
         return frameStream(stream, device)
       } catch (error) {
         throw netErrorOf('open a stream', error)

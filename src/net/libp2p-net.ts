@@ -55,7 +55,11 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
   const self = deviceOfKey(privateKey)
   const beacons = beaconsOf(options.bootstrap)
   const book = createAddressBook()
-  const gate = createGate({ clock, beacons: new Set(beacons.keys()), expel: (device) => running?.links.hangUp(device, 'its time to join is over') })
+  const gate = createGate({
+    clock,
+    beacons: new Set(beacons.keys()),
+    expel: (device) => running?.links.hangUp(device, 'its time to join is over'),
+  })
   const roundTrips = new Map<DeviceKey, number>()
   /** Teammates and beacons that keeper and pairs have been told are connected. */
   const up = new Set<DeviceKey>()
@@ -109,7 +113,8 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
 
   async function onJoinStream(stream: Stream, connection: Connection): Promise<void> {
     const device = deviceOfPeer(connection.remotePeer)
-    if (device === undefined || running === undefined || !gate.joinOpen) return stream.abort(new Error('joining is closed'))
+    if (device === undefined || running === undefined || !gate.joinOpen)
+      return stream.abort(new Error('joining is closed'))
     const frames = frameStream(stream, device)
     try {
       await running.handlers.onJoin(frames)
@@ -131,12 +136,15 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
   /** gossipsub opens its stream once, after identify; where that failed nobody would try again. */
   function ensureGossip(device: DeviceKey): void {
     const connections = running?.links.to(device) ?? []
-    const gossips = connections.some(({ streams }) => streams.some(({ protocol, direction }) => direction === 'outbound' && protocol.startsWith('/meshsub/')))
+    const gossips = connections.some(({ streams }) =>
+      streams.some(({ protocol, direction }) => direction === 'outbound' && protocol.startsWith('/meshsub/')),
+    )
     if (connections[0] !== undefined && !gossips) void meet(connections[0])
   }
 
   function report(device: DeviceKey): void {
-    if (teammate(device)) running?.handlers.onPeerChange({ device, connected: up.has(device), addresses: book.fresh(device) })
+    if (teammate(device))
+      running?.handlers.onPeerChange({ device, connected: up.has(device), addresses: book.fresh(device) })
   }
 
   /** A device that we serve has a connection: it was just opened, or just became a teammate's. */
@@ -158,7 +166,8 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
     if (connection.direction === 'outbound') book.proven(device, connection.remoteAddr.toString())
     // It may have dialled because it lost an older one, which we would only notice much later. Two that are as new
     // as each other come from dialling at the same moment.
-    for (const other of running.links.to(device)) if (connection.timeline.open - other.timeline.open > OLDER_MS) void running.links.probe(other)
+    for (const other of running.links.to(device))
+      if (connection.timeline.open - other.timeline.open > OLDER_MS) void running.links.probe(other)
     void meet(connection)
     welcome(device)
   }
@@ -261,8 +270,18 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
     host.addEventListener('connection:close', ({ detail }) => onClose(detail))
     host.addEventListener('peer:identify', ({ detail }) => onIdentify(detail.peerId, detail.listenAddrs.map(String)))
     const keeper = createKeeper({ system, connected: (device) => links.to(device).length > 0, reach })
-    const pairs = createSyncPairs({ system, self, open: (device, signal) => links.openStream(device, SYNC_PROTOCOL, signal), onSync: (stream) => handlers.onSync(stream) })
-    const gossip = createGossip({ host, log, teammate: (device) => device === self || teammate(device), onGossip: handlers.onGossip.bind(handlers) })
+    const pairs = createSyncPairs({
+      system,
+      self,
+      open: (device, signal) => links.openStream(device, SYNC_PROTOCOL, signal),
+      onSync: (stream) => handlers.onSync(stream),
+    })
+    const gossip = createGossip({
+      host,
+      log,
+      teammate: (device) => device === self || teammate(device),
+      onGossip: handlers.onGossip.bind(handlers),
+    })
     running = { host, handlers, links, keeper, pairs, gossip, ends: [] }
     gossip.setTopics(topics)
     for (const [device, addresses] of beacons) book.given(device, addresses)
@@ -319,7 +338,8 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
     advertise: (tag) => advertiseTag(present().host.services.parts, tag),
     async find(tag, signal) {
       const { promise, resolve, reject } = Promise.withResolvers<LanFind>()
-      const onAbort = (): void => reject(new NetError('NET_TIMEOUT', 'nobody on this network answers to that code', signal.reason))
+      const onAbort = (): void =>
+        reject(new NetError('NET_TIMEOUT', 'nobody on this network answers to that code', signal.reason))
       if (signal.aborted) onAbort()
       signal.addEventListener('abort', onAbort)
       const end = await findTag(present().host.services.parts, tag, (find) => find.device !== self && resolve(find))
@@ -353,7 +373,9 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
     return {
       device,
       connected: connection !== undefined,
-      ...(connection === undefined ? {} : { path: pathOf(connection.remoteAddr), address: connection.remoteAddr.toString() }),
+      ...(connection === undefined
+        ? {}
+        : { path: pathOf(connection.remoteAddr), address: connection.remoteAddr.toString() }),
       ...(roundTripMs === undefined ? {} : { roundTripMs }),
       ...(lastFailure === undefined ? {} : { lastFailure }),
     }
@@ -364,7 +386,8 @@ function beaconsOf(addresses: readonly string[]): Map<DeviceKey, string[]> {
   const beacons = new Map<DeviceKey, string[]>()
   for (const address of addresses) {
     const device = deviceOfAddress(address)
-    if (device === undefined) throw new NetError('NET_FAILED', `the bootstrap address ${address} does not end in /p2p/ and the server's key`)
+    if (device === undefined)
+      throw new NetError('NET_FAILED', `the bootstrap address ${address} does not end in /p2p/ and the server's key`)
     beacons.set(device, [...(beacons.get(device) ?? []), address])
   }
   return beacons

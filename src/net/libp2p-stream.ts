@@ -22,7 +22,12 @@ type End = { state: 'open' } | { state: 'finished' } | { state: 'broken'; error:
 export function frameStream(stream: Stream, device: DeviceKey): FrameStream {
   const reader = createFrameReader()
   // A stream that closed before we looked has lost its connection: we have not closed our half yet.
-  let end: End = stream.status !== 'open' ? broken() : stream.remoteWriteStatus === 'closed' ? { state: 'finished' } : { state: 'open' }
+  let end: End =
+    stream.status !== 'open'
+      ? broken()
+      : stream.remoteWriteStatus === 'closed'
+        ? { state: 'finished' }
+        : { state: 'open' }
   let wakeReader: (() => void) | undefined
   let wakeWriter: (() => void) | undefined
   let sending: Promise<void> = Promise.resolve()
@@ -78,7 +83,8 @@ export function frameStream(stream: Stream, device: DeviceKey): FrameStream {
   }
 
   async function transmit(encoded: Uint8Array): Promise<void> {
-    if (stream.writeStatus !== 'writable') throw end.state === 'broken' ? end.error : new NetError('NET_CLOSED', 'the stream is closed')
+    if (stream.writeStatus !== 'writable')
+      throw end.state === 'broken' ? end.error : new NetError('NET_CLOSED', 'the stream is closed')
     try {
       stream.send(encoded) // Throws at once on a stream that was aborted.
     } catch (error) {

@@ -47,6 +47,9 @@ interface Seat {
 const SEEN_COUNT_MAX = 4096
 
 const addressOf = (device: DeviceKey): string => `/memory/${device}/p2p/${device}`
+/** As everywhere, the key at the end of an address may be left out. */
+const leadsTo = (device: DeviceKey, address: string): boolean =>
+  [address, `${address}/p2p/${device}`].includes(addressOf(device))
 
 /** One hub is one network. Delays run on the clock of `system`. */
 export function createMemoryHub(system: System): MemoryHub {
@@ -57,8 +60,9 @@ export function createMemoryHub(system: System): MemoryHub {
   let messages = 0
   let fault: GossipFault = () => 'pass'
 
-  const linkOf = (one: DeviceKey, other: DeviceKey): string => [one, other].sort().join(' ')
-  const reachable = (one: DeviceKey, other: DeviceKey): boolean => seats.has(one) && seats.has(other) && !cuts.has(linkOf(one, other))
+  const linkOf = (one: DeviceKey, other: DeviceKey): string => [one, other].toSorted().join(' ')
+  const reachable = (one: DeviceKey, other: DeviceKey): boolean =>
+    seats.has(one) && seats.has(other) && !cuts.has(linkOf(one, other))
 
   /** Connects the two where both want it and nothing is in the way. */
   function reconsider(one: DeviceKey, other: DeviceKey): void {
@@ -83,14 +87,18 @@ export function createMemoryHub(system: System): MemoryHub {
 
   function disconnect(a: Seat, device: DeviceKey): void {
     const b = seats.get(device)
-    for (const [seat, other] of [[a, device], [b, a.device]] as const) {
+    for (const [seat, other] of [
+      [a, device],
+      [b, a.device],
+    ] as const) {
       const streams = seat?.connections.get(other)
       if (seat === undefined || streams === undefined) continue
       seat.connections.delete(other)
       for (const stream of streams) stream.abort('disconnected')
       seat.gate.left(other)
       seat.pairs.disconnected(other)
-      if (seat.team.has(other)) seat.handlers.onPeerChange({ device: other, connected: false, addresses: [addressOf(other)] })
+      if (seat.team.has(other))
+        seat.handlers.onPeerChange({ device: other, connected: false, addresses: [addressOf(other)] })
     }
   }
 
@@ -113,10 +121,18 @@ export function createMemoryHub(system: System): MemoryHub {
 
   /** Hands `message` to every connected teammate in its topic; returns to how many. */
   function flood(seat: Seat, message: Message, from: DeviceKey): number {
-    const neighbours = [...seat.connections.keys()].sort().filter((device) => device !== from && device !== message.author)
+    const neighbours = [...seat.connections.keys()]
+      .toSorted()
+      .filter((device) => device !== from && device !== message.author)
     return neighbours.filter((device) => {
       const neighbour = seats.get(device)
-      if (neighbour === undefined || !seat.team.has(device) || !neighbour.team.has(seat.device) || !neighbour.topics.has(message.topic)) return false
+      if (
+        neighbour === undefined ||
+        !seat.team.has(device) ||
+        !neighbour.team.has(seat.device) ||
+        !neighbour.topics.has(message.topic)
+      )
+        return false
       const fate = fault({ from: seat.device, to: device, topic: message.topic })
       if (fate === 'drop') return true
       const arrive = (): void => void take(neighbour, message, seat.device)
@@ -176,7 +192,12 @@ export function createMemoryHub(system: System): MemoryHub {
       device,
       async start(handlers) {
         assert(!seats.has(device), 'a device is started once at a time')
-        const pairs = createSyncPairs({ system: own, self: device, open: openSync, onSync: (stream) => handlers.onSync(stream) })
+        const pairs = createSyncPairs({
+          system: own,
+          self: device,
+          open: openSync,
+          onSync: (stream) => handlers.onSync(stream),
+        })
         seat = { device, handlers, gate, pairs, team, topics, connections: new Map(), seen: new Set() }
         seats.set(device, seat)
         for (const other of team) queueMicrotask(() => reconsider(device, other))
@@ -186,7 +207,7 @@ export function createMemoryHub(system: System): MemoryHub {
         const leaving = seat
         gate.stop()
         await leaving.pairs.stop()
-        for (const other of [...leaving.connections.keys()]) disconnect(leaving, other)
+        for (const other of leaving.connections.keys()) disconnect(leaving, other)
         seats.delete(device)
         for (const advertisers of tags.values()) advertisers.delete(device)
         seat = undefined
@@ -205,7 +226,8 @@ export function createMemoryHub(system: System): MemoryHub {
       async openJoin(target, signal) {
         const visitor = present()
         if (signal.aborted) throw new NetError('NET_TIMEOUT', 'given up', signal.reason)
-        if (!target.addresses.includes(addressOf(target.device)) || !reachable(device, target.device)) throw new NetError('NET_UNREACHABLE', 'nobody is there')
+        if (!target.addresses.some((address) => leadsTo(target.device, address)) || !reachable(device, target.device))
+          throw new NetError('NET_UNREACHABLE', 'nobody is there')
         const host = reached(target.device)
         gate.visit(target.device)
         if (!visitor.connections.has(target.device)) {
@@ -230,7 +252,8 @@ export function createMemoryHub(system: System): MemoryHub {
           const found = [...(tags.get(tag) ?? [])].find((other) => other !== device && reachable(device, other))
           if (found !== undefined) resolve({ device: found, addresses: [addressOf(found)] })
         }
-        const onAbort = (): void => reject(new NetError('NET_TIMEOUT', 'nobody on this network answers to that code', signal.reason))
+        const onAbort = (): void =>
+          reject(new NetError('NET_TIMEOUT', 'nobody on this network answers to that code', signal.reason))
         if (signal.aborted) onAbort()
         signal.addEventListener('abort', onAbort)
         searches.add(search)
@@ -245,17 +268,21 @@ export function createMemoryHub(system: System): MemoryHub {
         if (seat !== undefined) seat.topics = topics
       },
       async publish(topic, data) {
-        if (data.length > GOSSIP_SIZE_BYTES_MAX + 1024) throw new NetError('NET_FRAME', `a gossip message of ${data.length} bytes is too large`)
+        if (data.length > GOSSIP_SIZE_BYTES_MAX + 1024)
+          throw new NetError('NET_FRAME', `a gossip message of ${data.length} bytes is too large`)
         const message = { id: messages++, author: device, topic, data: new Uint8Array(data) }
         see(present(), message)
         return flood(present(), message, device)
       },
       peers: () =>
         [...team].map((other) =>
-          seat?.connections.has(other) === true ? { device: other, connected: true, path: 'same network', address: addressOf(other) } : { device: other, connected: false },
+          seat?.connections.has(other) === true
+            ? { device: other, connected: true, path: 'same network', address: addressOf(other) }
+            : { device: other, connected: false },
         ),
       async ping(other) {
-        if (!team.has(other) || !present().connections.has(other)) throw new NetError('NET_UNREACHABLE', 'not connected')
+        if (!team.has(other) || !present().connections.has(other))
+          throw new NetError('NET_UNREACHABLE', 'not connected')
         return 0
       },
     }

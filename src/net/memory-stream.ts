@@ -24,26 +24,40 @@ export function memoryStreams(one: DeviceKey, other: DeviceKey): [FrameStream, F
 }
 
 function lane(): Lane {
-  return { frames: [], bytes: 0, finished: false, failure: undefined, wakeReader: () => undefined, wakeWriters: () => undefined }
+  return {
+    frames: [],
+    bytes: 0,
+    finished: false,
+    failure: undefined,
+    wakeReader: () => undefined,
+    wakeWriters: () => undefined,
+  }
 }
 
 function end(device: DeviceKey, out: Lane, into: Lane): FrameStream {
   let sending: Promise<void> = Promise.resolve()
 
+  function check(lane: Lane): void {
+    if (lane.failure !== undefined) throw lane.failure
+  }
+
   async function transmit(frame: Uint8Array): Promise<void> {
-    if (out.failure !== undefined) throw out.failure
+    check(out)
     if (out.finished) throw new NetError('NET_CLOSED', 'the stream is closed')
     out.frames.push(frame)
     out.bytes += frame.length
     out.wakeReader()
-    while (out.bytes > WINDOW_BYTES && out.failure === undefined) await new Promise<void>((resolve) => (out.wakeWriters = resolve))
-    if (out.failure !== undefined) throw out.failure
+    while (out.bytes > WINDOW_BYTES) {
+      await new Promise<void>((resolve) => (out.wakeWriters = resolve))
+      check(out)
+    }
   }
 
   return {
     device,
     async send(frame) {
-      if (frame.length > FRAME_SIZE_BYTES_MAX) throw new NetError('NET_FRAME', `a frame of ${frame.length} bytes is larger than ${FRAME_SIZE_BYTES_MAX}`)
+      if (frame.length > FRAME_SIZE_BYTES_MAX)
+        throw new NetError('NET_FRAME', `a frame of ${frame.length} bytes is larger than ${FRAME_SIZE_BYTES_MAX}`)
       const copy = new Uint8Array(frame)
       const sent = sending.then(() => transmit(copy))
       sending = sent.catch(() => undefined)
@@ -57,7 +71,7 @@ function end(device: DeviceKey, out: Lane, into: Lane): FrameStream {
           into.wakeWriters()
           return frame
         }
-        if (into.failure !== undefined) throw into.failure
+        check(into)
         if (into.finished) return undefined
         await new Promise<void>((resolve) => (into.wakeReader = resolve))
       }

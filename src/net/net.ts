@@ -74,7 +74,14 @@ export interface Net {
   ping(device: DeviceKey, signal: AbortSignal): Promise<number>
 }
 
-export type NetErrorCode = 'NET_UNREACHABLE' | 'NET_REFUSED' | 'NET_TIMEOUT' | 'NET_CLOSED' | 'NET_FRAME' | 'NET_ADDRESS_IN_USE' | 'NET_FAILED'
+export type NetErrorCode =
+  | 'NET_UNREACHABLE'
+  | 'NET_REFUSED'
+  | 'NET_TIMEOUT'
+  | 'NET_CLOSED'
+  | 'NET_FRAME'
+  | 'NET_ADDRESS_IN_USE'
+  | 'NET_FAILED'
 
 /** The network failed. `message` is fit for a person; `cause` is the underlying error. */
 export class NetError extends Error {

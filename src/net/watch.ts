@@ -38,6 +38,6 @@ export function watchMachine({ clock, interfaces, onWake, onMove }: WatchParts):
 export function machineInterfaces(): string {
   return Object.entries(networkInterfaces())
     .flatMap(([name, addresses]) => (addresses ?? []).map(({ address }) => `${name} ${address}`))
-    .sort()
+    .toSorted()
     .join('\n')
 }

@@ -2,7 +2,7 @@
 import { type Hex, isBefore, LACK_COUNT_MAX, type Node } from '../../protocol/index.ts'
 import { openContent } from './contents.ts'
 import type { Held, Turn } from './held.ts'
-import { publish, type Published } from './publish.ts'
+import { hasForked, publish, type Published } from './publish.ts'
 import { sideOf, type Thread } from './threads.ts'
 import { ownMember } from './workspace.ts'
 
@@ -12,7 +12,7 @@ import { ownMember } from './workspace.ts'
  */
 export async function acknowledge(held: Held, turn: Turn, thread: Thread): Promise<Published | undefined> {
   const own = held.workspace.key.public
-  if (!ownMember(held.workspace) || !sideOf(thread, own)) return undefined
+  if (!ownMember(held.workspace) || !sideOf(thread, own) || hasForked(held, thread)) return undefined
   const last = thread.graph.byDevice.get(own)?.at(-1)
   const unseen = thread.graph.nodes.filter((node) => node !== last && node.entry.header.dev !== own && !(last && isBefore(node, last)))
   if (!unseen.some((node) => node.entry.header.kind !== 'ack')) return undefined

@@ -15,9 +15,9 @@ import {
 } from '../../protocol/index.ts'
 import { acknowledge } from './acknowledge.ts'
 import { openThreadKeys } from './contents.ts'
-import { countRefusal, type Held, type Turn } from './held.ts'
+import { countRefusal, type Held, keepBody, rememberRefused, type Turn } from './held.ts'
 import type { Published } from './publish.ts'
-import { putBody, putEntry, putRefused, putThreadRow } from './rows.ts'
+import { putEntry, putRefused, putThreadRow } from './rows.ts'
 import { applyPreview, type Gained, settle } from './settle.ts'
 import { takeIn, type Thread } from './threads.ts'
 import { memberOfDevice, ownMember, rosterOf } from './workspace.ts'
@@ -106,7 +106,7 @@ async function admitOne(held: Held, turn: Turn, { room, work, admitted, waiting 
     if (!isWelcome(held, entry)) continue
     const judged = authorize({ graph: thread.graph, log: held.workspace.log, isRefused: (id) => held.refusedIds.has(id) }, entry)
     if (judged.ok === false) {
-      held.refusedIds.add(entry.id)
+      rememberRefused(held, entry.id)
       keepProof(held, turn, { refused: judged, envelope: entry.envelope, from })
       room.byId.delete(entry.id)
       // Whatever waits for it is refused with it.
@@ -126,10 +126,7 @@ async function admitOne(held: Held, turn: Turn, { room, work, admitted, waiting 
     turn.writes.push(putEntry(thread.id, { envelope: entry.envelope, arrival: arrival.number, receivedAt: arrival.at }))
     turn.writes.push(...(await openThreadKeys(held, thread, judged.value)))
     const sealed = body && isBodyOf(entry, body) ? body : undefined
-    if (sealed) {
-      thread.bodies.add(entry.id)
-      turn.writes.push(putBody(entry.id, sealed))
-    }
+    if (sealed) keepBody(held, turn, thread, { entry: entry.id, sealed })
     at.gained.push({ node: judged.value, sealed })
     queue.push(...waitingFor(room, entry.id))
   }
@@ -193,8 +190,7 @@ async function admitBody(held: Held, turn: Turn, options: { thread: Thread; entr
   const { thread, entry, sealed, admitted } = options
   if (thread.bodies.has(entry.id) || !isBodyOf(entry, sealed)) return
   turn.touched.add(thread)
-  thread.bodies.add(entry.id)
-  turn.writes.push(putBody(entry.id, sealed))
+  keepBody(held, turn, thread, { entry: entry.id, sealed })
   admitted.changed.add(thread.id)
   const node = thread.graph.byId.get(entry.id)
   if (node && thread.row) {

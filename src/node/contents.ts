@@ -82,7 +82,7 @@ export function bodyKeyOf(thread: Thread, entry: Entry): Uint8Array | undefined 
 export async function openContent(held: Held, thread: Thread, entry: Entry): Promise<Opened> {
   const { kind } = entry.header
   if (!hasBody(kind)) return { state: 'none' }
-  const sealed = thread.bodies.has(entry.id) ? await held.store.get('body', entry.id) : undefined
+  const sealed = thread.bodies.has(entry.id) ? (held.freshBodies.get(entry.id) ?? (await held.store.get('body', entry.id))) : undefined
   return sealed ? openSealed(thread, entry, sealed) : { state: 'missing' }
 }
 

@@ -2,15 +2,14 @@
  * All that the node holds, and the turns in which it changes. A turn decides on what is in memory,
  * collects what has to be written, and ends with one synced batch; nobody is told before that.
  */
-import { type Hex, headsDigest } from '../../protocol/index.ts'
+import { type Hex, headsDigest, type SigningKey } from '../../protocol/index.ts'
 import type { Store, Write } from '../store/store.ts'
 import type { System } from '../system.ts'
-import { type NodeEvent } from './api.ts'
-import { getArrival, putArrival, readOutbox, readThreadRows, type ThreadRow } from './rows.ts'
+import type { NodeEvent } from './api.ts'
+import { getArrival, putArrival, putBody, readOutbox, readThreadRows, type ThreadRow } from './rows.ts'
 import { createThreads, type Thread, type Threads } from './threads.ts'
 import { createWriteQueue } from './write-queue.ts'
 import { loadWorkspace, type Workspace } from './workspace.ts'
-import type { SigningKey } from '../../protocol/index.ts'
 
 /** What is kept of every thread in memory. */
 export interface ThreadFacts {
@@ -40,6 +39,8 @@ export interface Held {
   readonly facts: Map<Hex, ThreadFacts>
   /** Device → entry → thread: what that device has not acknowledged. */
   readonly outbox: Map<Hex, Map<Hex, Hex>>
+  /** Sealed bodies whose batch is not on disk yet. */
+  readonly freshBodies: Map<Hex, Uint8Array>
   /** Ids refused by anything but a wrong signature, newest last. */
   readonly refusedIds: Set<Hex>
   /** Next slot of the ring of refused entries. */
@@ -68,6 +69,7 @@ export async function openHeld(options: { store: Store; system: System; key: Sig
     threads,
     facts: new Map(),
     outbox: new Map(),
+    freshBodies: new Map(),
     refusedIds: new Set(),
     proofs: { next: 0 },
     refusals: new Map(),
@@ -86,6 +88,8 @@ export async function openHeld(options: { store: Store; system: System; key: Sig
           for (const thread of turn.touched) threads.forget(thread.id)
           for (const undo of turn.undo.toReversed()) undo()
           throw error
+        } finally {
+          held.freshBodies.clear()
         }
       })
     },
@@ -112,6 +116,24 @@ export function outboxOf(held: Held, device: Hex): Map<Hex, Hex> {
   let items = held.outbox.get(device)
   if (!items) held.outbox.set(device, (items = new Map()))
   return items
+}
+
+/** Keeps a sealed body: readable at once within the turn, on disk at its end. */
+export function keepBody(held: Held, turn: Turn, thread: Thread, body: { entry: Hex; sealed: Uint8Array }): void {
+  thread.bodies.add(body.entry)
+  held.freshBodies.set(body.entry, body.sealed)
+  turn.writes.push(putBody(body.entry, body.sealed))
+}
+
+/** Older refusals are forgotten: what builds on one then waits in vain instead, which is as harmless. */
+const REFUSED_IDS_COUNT_MAX = 10_000
+
+export function rememberRefused(held: Held, entry: Hex): void {
+  held.refusedIds.add(entry)
+  for (const oldest of held.refusedIds) {
+    if (held.refusedIds.size <= REFUSED_IDS_COUNT_MAX) break
+    held.refusedIds.delete(oldest)
+  }
 }
 
 export function countRefusal(held: Held, refusal: string): void {

@@ -10,6 +10,7 @@ import {
   ownerProofKey,
   parseCode,
   parseJoin,
+  type Prekey,
   PROTOCOL_VERSION,
   rendezvousTag,
   type Roster,
@@ -116,7 +117,7 @@ async function expect<T extends JoinMessage['t']>(stream: FrameStream, t: T): Pr
 }
 
 async function converse(parts: JoinParts, code: InviteCode, owner: Hex, stream: FrameStream): Promise<JoinResult> {
-  const { held, seed, deviceName } = parts
+  const { held, deviceName } = parts
   const { workspace, system } = held
   const say = (message: JoinMessage) => stream.send(encodeJoin(message))
   const device = workspace.key.public
@@ -128,20 +129,17 @@ async function converse(parts: JoinParts, code: InviteCode, owner: Hex, stream: 
   if (offer.owner !== owner || !checkOwner(ownerProofKey(code.secret), stated, offer.proof)) throw distrust('it cannot prove that it made the invite')
   const known = rosterOf(workspace)?.ws
   if (known !== undefined && known !== offer.ws) throw distrust('it answers for another workspace than this home holds')
-  // On disk before it is shown: what is wrapped to it from now on must stay readable.
-  const made = await makePrekey({ system, deviceSeed: seed, ws: offer.ws, counter: 1 })
-  await held.store.batch(made.writes)
-  workspace.prekeySeeds.set(made.prekey.id, made.seed)
-  const proof = signJoin({ ws: offer.ws, invite: offer.invite, device, prekey: made.prekey.id }, workspace.key, key)
+  const prekey = await prekeyFor(parts, offer.ws)
+  const proof = signJoin({ ws: offer.ws, invite: offer.invite, device, prekey: prekey.id }, workspace.key, key)
   await say({
     t: 'claim',
     device_name: deviceName,
-    prekey: made.prekey.bytes,
+    prekey: prekey.bytes,
     invite_signature: proof.inviteSignature ?? '',
     device_signature: proof.deviceSignature,
   })
   const roster: Uint8Array[] = []
-  const prekeys: Uint8Array[] = [made.prekey.bytes]
+  const prekeys: Uint8Array[] = [prekey.bytes]
   for (let last = false; !last; ) {
     const welcome = await expect(stream, 'welcome')
     roster.push(...welcome.roster)
@@ -157,6 +155,19 @@ async function converse(parts: JoinParts, code: InviteCode, owner: Hex, stream: 
     inviter: handleOf(workspace, inviter ?? ''),
     trust: trustOf(held, inviter),
   }
+}
+
+/** The prekey that is shown to the inviter: the same one when the join is tried again. */
+async function prekeyFor({ held, seed }: JoinParts, ws: Hex): Promise<Prekey> {
+  const { workspace, system, store } = held
+  const known = workspace.prekeys.get(workspace.key.public)
+  if (known?.ws === ws && workspace.prekeySeeds.has(known.id)) return known
+  const made = await makePrekey({ system, deviceSeed: seed, ws, counter: 1 })
+  // On disk before it is shown: what is wrapped to it from now on must stay readable.
+  await store.batch(made.writes)
+  workspace.prekeySeeds.set(made.prekey.id, made.seed)
+  workspace.prekeys.set(made.prekey.device, made.prekey)
+  return made.prekey
 }
 
 async function takeRoster(held: Held, welcome: { ws: Hex; roster: Uint8Array[]; prekeys: Uint8Array[] }): Promise<Roster> {

@@ -19,8 +19,8 @@ import {
 } from '../../protocol/index.ts'
 import { ApiError } from './api-error.ts'
 import { keepKey, writingKey } from './contents.ts'
-import type { Held, Turn } from './held.ts'
-import { putBody, putEntry } from './rows.ts'
+import { type Held, keepBody, type Turn } from './held.ts'
+import { putEntry } from './rows.ts'
 import { fillOutbox, settle } from './settle.ts'
 import { emptyThread, takeIn, type Thread } from './threads.ts'
 import { isRosterForked, rosterOf } from './workspace.ts'
@@ -36,6 +36,11 @@ export interface Published {
 
 /** Says something in a thread that is held. Throws ApiError where the body is too large. */
 export function publish(held: Held, turn: Turn, thread: Thread, statement: Statement): Published {
+  if (hasForked(held, thread)) {
+    throw new ApiError('verification_failed', 'Two histories of this thread are signed with the key of this laptop: its home was copied or restored from an old copy.', {
+      hint: 'Use only one of the copies. Run relay-node doctor; the other side can hand off anew.',
+    })
+  }
   const own = thread.graph.byDevice.get(held.workspace.key.public) ?? []
   const prev = own.at(-1)
   const header = draft(held, statement, {
@@ -52,6 +57,11 @@ export function publish(held: Held, turn: Turn, thread: Thread, statement: State
 export function publishCreate(held: Held, turn: Turn, statement: Extract<Statement, { kind: 'create' }>, key: Uint8Array): Published {
   const header = draft(held, statement, { th: null, seq: 0, prev: null, deps: [] })
   return seal(held, turn, { thread: undefined, header, statement, key, keyId: null })
+}
+
+/** A device never builds on its own fork. */
+export function hasForked(held: Held, thread: Thread): boolean {
+  return thread.graph.forked.has(held.workspace.key.public)
 }
 
 function draft(held: Held, statement: Statement, place: Pick<Draft, 'th' | 'seq' | 'prev' | 'deps'>): Draft {
@@ -103,10 +113,7 @@ function seal(held: Held, turn: Turn, sealing: Sealing): Published {
   const arrival = { number: turn.nextArrival(), at: held.system.clock.now() }
   takeIn(thread, judged.value, arrival)
   turn.writes.push(putEntry(thread.id, { envelope: entry.envelope, arrival: arrival.number, receivedAt: arrival.at }))
-  if (sealed) {
-    thread.bodies.add(entry.id)
-    turn.writes.push(putBody(entry.id, sealed))
-  }
+  if (sealed) keepBody(held, turn, thread, { entry: entry.id, sealed })
   if (statement.kind === 'create' && key) turn.writes.push(keepKey(thread, entry.id, key))
   if (!sealing.thread) held.threads.adopt(thread)
   settle(held, turn, thread, [{ node: judged.value, sealed }])

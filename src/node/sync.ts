@@ -201,9 +201,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
     if (buckets.length === 0) return
     const differing = new Set(buckets)
     const threads = [...held.facts].flatMap(([thread, facts]): [Hex, Hex][] => (differing.has(bucketOf(thread)) ? [[thread, facts.headsDigest]] : []))
-    const batches = inBatches(threads, () => 72)
-    if (batches.length === 0) say({ t: 'threads', buckets, threads: [] })
-    for (const batch of batches) say({ t: 'threads', buckets, threads: batch })
+    for (const batch of inBatches(threads, () => 72)) say({ t: 'threads', threads: batch })
   }
 
   function onThreads(message: SyncMessageOf<'threads'>): void {
@@ -273,6 +271,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
     }))
     if (rest.bodies.length > 0) say({ t: 'want', th: message.th, ids: rest.bodies })
     if (rest.lacks && !askedInFull.has(message.th)) {
+      if (askedInFull.size >= JOBS_COUNT_MAX) askedInFull.clear()
       askedInFull.add(message.th)
       say({ t: 'ids', th: message.th, ids: rest.ids })
     } else askedInFull.delete(message.th)

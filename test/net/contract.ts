@@ -2,7 +2,21 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { FRAME_SIZE_BYTES_MAX, GOSSIP_SIZE_BYTES_MAX, JOIN_STRANGERS_COUNT_MAX } from '../../protocol/index.ts'
 import type { FrameStream } from '../../src/net/net.ts'
-import { connectedTeam, type Diary, heldSystem, netError, openAndAsk, patience, published, readAll, settled, started, team, until, type World } from './world.ts'
+import {
+  connectedTeam,
+  type Diary,
+  heldSystem,
+  netError,
+  openAndAsk,
+  patience,
+  published,
+  readAll,
+  settled,
+  started,
+  team,
+  until,
+  type World,
+} from './world.ts'
 
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text))
 const texts = (frames: Uint8Array[]): string[] => frames.map((frame) => Buffer.from(frame).toString())
@@ -19,7 +33,8 @@ export function netContract(name: string, createWorld: () => World): void {
       const [a, b] = await connectedTeam(world, 'a', 'b')
       const [near] = a?.syncs ?? []
       const [far] = b?.syncs ?? []
-      if (a === undefined || b === undefined || near === undefined || far === undefined) throw new Error('not connected')
+      if (a === undefined || b === undefined || near === undefined || far === undefined)
+        throw new Error('not connected')
       return [a, b, near, far]
     }
 
@@ -126,7 +141,9 @@ export function netContract(name: string, createWorld: () => World): void {
     test('a device that is dropped from the team is hung up at once', async () => {
       const [a, b, near] = await pair()
       a.net.setTeam(new Map())
-      await until(() => b.net.peers().every(({ connected }) => !connected) && a.syncsRunning === 0 && b.syncsRunning === 0)
+      await until(
+        () => b.net.peers().every(({ connected }) => !connected) && a.syncsRunning === 0 && b.syncsRunning === 0,
+      )
       expect((await netError(near.send(bytes('late')))).code).toBe('NET_CLOSED')
       expect(a.net.peers()).toEqual([])
       expect(b.changes.at(-1)).toMatchObject({ device: a.net.device, connected: false })
@@ -208,7 +225,9 @@ export function netContract(name: string, createWorld: () => World): void {
       const a = await started(world, 'a', system)
       a.net.setJoinOpen(true)
       const target = { device: a.net.device, addresses: a.net.addresses() }
-      const strangers = await Promise.all(Array.from({ length: JOIN_STRANGERS_COUNT_MAX + 1 }, (_, index) => started(world, `s${index}`)))
+      const strangers = await Promise.all(
+        Array.from({ length: JOIN_STRANGERS_COUNT_MAX + 1 }, (_, index) => started(world, `s${index}`)),
+      )
       const last = strangers.pop()
       const streams = await Promise.all(strangers.map(({ net }) => net.openJoin(target, patience())))
       await until(() => a.joins.length === JOIN_STRANGERS_COUNT_MAX)
@@ -237,7 +256,8 @@ export function netContract(name: string, createWorld: () => World): void {
       const [a, b, c] = await Promise.all(['a', 'b', 'c'].map((one) => started(world, one)))
       if (a === undefined || b === undefined || c === undefined) throw new Error('not started')
       const everyone = [a, b, c].map(({ net }) => [net.device, [] as string[]] as const)
-      const line = (book: Diary, ...neighbours: Diary[]): void => book.net.setTeam(new Map([...everyone, ...neighbours.map(({ net }) => [net.device, net.addresses()] as const)]))
+      const line = (book: Diary, ...neighbours: Diary[]): void =>
+        book.net.setTeam(new Map([...everyone, ...neighbours.map(({ net }) => [net.device, net.addresses()] as const)]))
       world.separate(a.net.device, c.net.device)
       line(a, b)
       line(b, a, c)
@@ -249,7 +269,7 @@ export function netContract(name: string, createWorld: () => World): void {
       await published(a, 'topic', 'odd')
       await published(a, 'topic', 'good')
       await until(() => c.gossip.length > 0)
-      expect(b.gossip.map(({ text }) => text).sort()).toEqual(['bad', 'good', 'odd'])
+      expect(b.gossip.map(({ text }) => text).toSorted()).toEqual(['bad', 'good', 'odd'])
       expect(c.gossip).toEqual([{ topic: 'topic', text: 'good', from: b.net.device }])
     })
 
@@ -339,7 +359,9 @@ export function netContract(name: string, createWorld: () => World): void {
       await a.net.stop()
       await a.net.stop()
       expect(a.net.addresses()).toEqual([])
-      expect((await netError(a.net.openJoin({ device: net.device, addresses: [] }, patience()))).code).toBe('NET_CLOSED')
+      expect((await netError(a.net.openJoin({ device: net.device, addresses: [] }, patience()))).code).toBe(
+        'NET_CLOSED',
+      )
     })
 
     test('stopping settles the handlers and is quick', async () => {

@@ -3,7 +3,14 @@ import { describe, expect, test } from 'vitest'
 import { FRAME_SIZE_BYTES_MAX } from '../../protocol/index.ts'
 import { createFrameReader, encodeFrame } from '../../src/net/frame.ts'
 
-const FRAMES = [new Uint8Array(0), new Uint8Array([1]), new Uint8Array(127).fill(2), new Uint8Array(128).fill(3), new Uint8Array(300).fill(4), new Uint8Array(0)]
+const FRAMES = [
+  new Uint8Array(0),
+  new Uint8Array([1]),
+  new Uint8Array(127).fill(2),
+  new Uint8Array(128).fill(3),
+  new Uint8Array(300).fill(4),
+  new Uint8Array(0),
+]
 const WIRE = new Uint8Array(Buffer.concat(FRAMES.map((frame) => encodeFrame(frame))))
 
 function read(chunks: Iterable<Uint8Array>): Uint8Array[] {
@@ -33,29 +40,32 @@ describe('frames', () => {
     expect(read([WIRE])).toEqual(FRAMES)
   })
 
-  check.prop([fc.array(fc.uint8Array({ maxLength: 2_000, size: 'max' }), { maxLength: 12 }), fc.array(fc.nat(400), { maxLength: 60 })])(
-    'any frames, cut anywhere, are the same frames',
-    (frames, cuts) => {
-      const wire = Buffer.concat(frames.map((frame) => encodeFrame(frame)))
-      const chunks: Uint8Array[] = []
-      let at = 0
-      for (const cut of cuts) chunks.push(new Uint8Array(wire.subarray(at, (at += cut))))
-      expect(read([...chunks, new Uint8Array(wire.subarray(at))])).toEqual(frames)
+  check.prop([
+    fc.array(fc.uint8Array({ maxLength: 2_000, size: 'max' }), { maxLength: 12 }),
+    fc.array(fc.nat(400), { maxLength: 60 }),
+  ])('any frames, cut anywhere, are the same frames', (frames, cuts) => {
+    const wire = Buffer.concat(frames.map((frame) => encodeFrame(frame)))
+    const chunks: Uint8Array[] = []
+    let at = 0
+    for (const cut of cuts) chunks.push(new Uint8Array(wire.subarray(at, (at += cut))))
+    expect(read([...chunks, new Uint8Array(wire.subarray(at))])).toEqual(frames)
+  })
+
+  check.prop([fc.array(fc.uint8Array({ maxLength: 64 }), { maxLength: 20 })])(
+    'any bytes give frames or one refusal, never anything else',
+    (chunks) => {
+      const reader = createFrameReader()
+      for (const chunk of chunks) {
+        reader.push(chunk)
+        try {
+          while (reader.next() !== undefined);
+        } catch (error) {
+          expect(error).toMatchObject({ name: 'NetError', code: 'NET_FRAME' })
+          expect(() => reader.next()).toThrow()
+        }
+      }
     },
   )
-
-  check.prop([fc.array(fc.uint8Array({ maxLength: 64 }), { maxLength: 20 })])('any bytes give frames or one refusal, never anything else', (chunks) => {
-    const reader = createFrameReader()
-    for (const chunk of chunks) {
-      reader.push(chunk)
-      try {
-        while (reader.next() !== undefined);
-      } catch (error) {
-        expect(error).toMatchObject({ name: 'NetError', code: 'NET_FRAME' })
-        expect(() => reader.next()).toThrow()
-      }
-    }
-  })
 
   test.each([
     ['one byte too long', [0x81, 0x80, 0x14]],
@@ -72,7 +82,9 @@ describe('frames', () => {
   })
 
   test('a frame that is too large is not encoded', () => {
-    expect(() => encodeFrame(new Uint8Array(FRAME_SIZE_BYTES_MAX + 1))).toThrow(expect.objectContaining({ code: 'NET_FRAME' }))
+    expect(() => encodeFrame(new Uint8Array(FRAME_SIZE_BYTES_MAX + 1))).toThrow(
+      expect.objectContaining({ code: 'NET_FRAME' }),
+    )
   })
 
   test('single bytes of a large frame hold no more than the frame', () => {

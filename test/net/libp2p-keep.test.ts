@@ -23,7 +23,10 @@ describe('connections over libp2p', () => {
     return made
   }
 
-  async function two(names: [string, string] = ['a', 'b'], systems: [Parameters<typeof started>[2]?, Parameters<typeof started>[2]?] = []): Promise<[Diary, Diary]> {
+  async function two(
+    names: [string, string] = ['a', 'b'],
+    systems: [Parameters<typeof started>[2]?, Parameters<typeof started>[2]?] = [],
+  ): Promise<[Diary, Diary]> {
     const a = await started(world, names[0], systems[0])
     const b = await started(world, names[1], systems[1])
     for (const { net } of [a, b]) net.setTopics(['topic'])
@@ -43,9 +46,15 @@ describe('connections over libp2p', () => {
     )
   }
 
-  async function child(name: string, listen: string, teammate: string): Promise<{ process: ChildProcess; address: string }> {
+  async function child(
+    name: string,
+    listen: string,
+    teammate: string,
+  ): Promise<{ process: ChildProcess; address: string }> {
     const script = fileURLToPath(new URL('peer-process.ts', import.meta.url))
-    const made = spawn(process.execPath, ['--conditions=source', script, name, listen, teammate], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const made = spawn(process.execPath, ['--conditions=source', script, name, listen, teammate], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     processes.add(made)
     made.once('exit', () => processes.delete(made))
     const [line] = await once(made.stdout, 'data')
@@ -157,7 +166,11 @@ describe('connections over libp2p', () => {
   test('addresses that are broken or of somebody else are passed over', async () => {
     const [a, b] = await two()
     const [own = ''] = a.net.addresses()
-    a.net.setTeam(new Map([[b.net.device, ['', 'nonsense', '/ip4/999.1.1.1/tcp/1', '/ip4/127.0.0.1/tcp/1', own, ...b.net.addresses()]]]))
+    a.net.setTeam(
+      new Map([
+        [b.net.device, ['', 'nonsense', '/ip4/999.1.1.1/tcp/1', '/ip4/127.0.0.1/tcp/1', own, ...b.net.addresses()]],
+      ]),
+    )
     b.net.setTeam(new Map([[a.net.device, []]]))
     await until(() => a.syncsRunning === 1)
   })

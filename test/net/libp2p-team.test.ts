@@ -28,7 +28,11 @@ describe('a team over libp2p', () => {
       transports: [tcp()],
       connectionEncrypters: [noise()],
       streamMuxers: [yamux()],
-      services: { identify: identify(), ping: ping(), dht: kadDHT({ protocol: DHT_PROTOCOL, clientMode: false, peerInfoMapper: passthroughMapper }) },
+      services: {
+        identify: identify(),
+        ping: ping(),
+        dht: kadDHT({ protocol: DHT_PROTOCOL, clientMode: false, peerInfoMapper: passthroughMapper }),
+      },
     })
     ends.push(() => server.stop())
     return server
@@ -48,7 +52,8 @@ describe('a team over libp2p', () => {
     const texts = names.map((name) => `news of ${name}`)
     for (const [index, book] of books.entries()) await published(book, 'topic', texts[index] ?? '', 14)
     await until(() => books.every(({ gossip }) => gossip.length === 14))
-    for (const [index, { gossip }] of books.entries()) expect(gossip.map(({ text }) => text).sort()).toEqual(texts.filter((_, at) => at !== index).sort())
+    for (const [index, { gossip }] of books.entries())
+      expect(gossip.map(({ text }) => text).toSorted()).toEqual(texts.filter((_, at) => at !== index).toSorted())
   })
 
   test('a teammate without a known address is found through a bootstrap server, and so is one that moved', async () => {

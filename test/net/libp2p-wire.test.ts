@@ -67,7 +67,8 @@ describe('a peer that runs some other program', () => {
 
   /** A round trip on the same connection has come and gone twice, and nothing was said. */
   async function quiet(peer: Raw, book: Diary): Promise<string> {
-    for (let index = 0; index < 2; index += 1) await peer.host.services.ping.ping(peerOfDevice(book.net.device), { signal: patience() })
+    for (let index = 0; index < 2; index += 1)
+      await peer.host.services.ping.ping(peerOfDevice(book.net.device), { signal: patience() })
     return 'open'
   }
 
@@ -76,10 +77,21 @@ describe('a peer that runs some other program', () => {
     a.net.setJoinOpen(true)
     const stranger = await raw('stranger')
     const fates: Record<string, string> = {}
-    for (const protocol of [JOIN, SYNC, '/meshsub/1.2.0', '/meshsub/1.1.0', '/meshsub/1.0.0', '/ipfs/id/1.0.0', '/ipfs/id/push/1.0.0']) fates[protocol] = await fate(stranger, a, protocol)
+    for (const protocol of [
+      JOIN,
+      SYNC,
+      '/meshsub/1.2.0',
+      '/meshsub/1.1.0',
+      '/meshsub/1.0.0',
+      '/ipfs/id/1.0.0',
+      '/ipfs/id/push/1.0.0',
+    ])
+      fates[protocol] = await fate(stranger, a, protocol)
     expect(fates[JOIN]).toBe('open')
     const rest = Object.entries(fates).filter(([protocol]) => protocol !== JOIN)
-    expect(rest.map(([protocol, end]) => [protocol, end === 'open' ? 'open' : 'ended'])).toEqual(rest.map(([protocol]) => [protocol, 'ended']))
+    expect(rest.map(([protocol, end]) => [protocol, end === 'open' ? 'open' : 'ended'])).toEqual(
+      rest.map(([protocol]) => [protocol, 'ended']),
+    )
     expect(await fate(stranger, a, '/relay-node/kad/1.0.0')).toBe('UnsupportedProtocolError')
     expect(stranger.host.services.gossip.getPeers()).toEqual([])
     expect(await stranger.host.services.ping.ping(peerOfDevice(a.net.device))).toBeGreaterThanOrEqual(0)
@@ -109,7 +121,9 @@ describe('a peer that runs some other program', () => {
   test('a frame that is announced too large breaks the stream, and only that', async () => {
     const ends = Promise.withResolvers<NetError>()
     const frames: Uint8Array[] = []
-    const { book, stream } = await teammate(async (live) => ends.resolve(await netError(readAll(live, (frame) => frames.push(frame)))))
+    const { book, stream } = await teammate(async (live) =>
+      ends.resolve(await netError(readAll(live, (frame) => frames.push(frame)))),
+    )
     const ended = closed(stream)
     stream.send(encodeFrame(new Uint8Array([1, 2, 3])))
     stream.send(new Uint8Array([0x81, 0x80, 0x14]))
@@ -158,7 +172,8 @@ describe('a peer that runs some other program', () => {
     const flood = (async () => {
       for (; pushed < count; pushed += 1) {
         stream.send(frame)
-        while (stream.writableNeedsDrain) await new Promise<void>((resolve) => stream.addEventListener('drain', () => resolve(), { once: true }))
+        while (stream.writableNeedsDrain)
+          await new Promise<void>((resolve) => stream.addEventListener('drain', () => resolve(), { once: true }))
       }
     })()
     // Half a mebibyte held, one window under way and one let in: seven frames, and one in the sender's own buffer.

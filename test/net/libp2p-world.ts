@@ -15,7 +15,14 @@ export function libp2pWorld(): Libp2pWorld {
   const places = new Map<DeviceKey, string>()
 
   async function makeWith(name: string, options: Partial<Libp2pNetOptions>): Promise<Net> {
-    const plain = { seed: seedOf(name), listen: ['/ip4/127.0.0.1/tcp/0'], lan: false, bootstrap: [], system: realSystem(), ...options }
+    const plain = {
+      seed: seedOf(name),
+      listen: ['/ip4/127.0.0.1/tcp/0'],
+      lan: false,
+      bootstrap: [],
+      system: realSystem(),
+      ...options,
+    }
     const listen = places.get(name)
     const net = await createLibp2pNet(listen === undefined ? plain : { ...plain, listen: [listen] })
     nets.push(net)
@@ -84,7 +91,10 @@ export async function detour(target: string, held = false): Promise<Detour> {
     const pass = (): void => {
       const far = connect(Number(port), host)
       sockets.add(far)
-      for (const [from, to] of [[near, far], [far, near]] as const) {
+      for (const [from, to] of [
+        [near, far],
+        [far, near],
+      ] as const) {
         from.pipe(to)
         from.on('error', () => to.destroy())
         from.on('close', () => to.destroy())
@@ -107,7 +117,10 @@ export async function detour(target: string, held = false): Promise<Detour> {
       isHeld = true
       for (const socket of sockets) {
         socket.unpipe()
-        socket.removeAllListeners('close').removeAllListeners('error').on('error', () => undefined)
+        socket
+          .removeAllListeners('close')
+          .removeAllListeners('error')
+          .on('error', () => undefined)
         socket.pause()
       }
     },

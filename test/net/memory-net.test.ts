@@ -54,7 +54,9 @@ describe('the hub of a net in memory', () => {
 
   test('gossip can be lost and can be late, hop by hop', async () => {
     const { hub, a, b, c } = await three()
-    hub.setGossipFault(({ from, to }) => (from === a.net.device && to === b.net.device ? 'drop' : from === c.net.device ? { delayMs: 50 } : 'pass'))
+    hub.setGossipFault(({ from, to }) =>
+      from === a.net.device && to === b.net.device ? 'drop' : from === c.net.device ? { delayMs: 50 } : 'pass',
+    )
     expect(await a.net.publish('topic', Buffer.from('news'))).toBe(2)
     await until(() => heard(c).length === 1)
     expect(heard(b)).toEqual([])

@@ -4,7 +4,13 @@ import { realSystem } from '../../src/system.ts'
 import { readAll, seedOf } from './world.ts'
 
 const [name = '', listen = '', teammate = ''] = process.argv.slice(2)
-const net = await createLibp2pNet({ seed: seedOf(name), listen: [listen], lan: false, bootstrap: [], system: realSystem() })
+const net = await createLibp2pNet({
+  seed: seedOf(name),
+  listen: [listen],
+  lan: false,
+  bootstrap: [],
+  system: realSystem(),
+})
 await net.start({
   onSync: (stream) => readAll(stream, (frame) => void stream.send(frame)),
   onJoin: async () => undefined,

@@ -1,6 +1,13 @@
 /** What the tests of the net share: nodes that write down what happens to them. */
 import { vi } from 'vitest'
-import { type DeviceKey, type FrameStream, type GossipVerdict, type Net, NetError, type NetHandlers } from '../../src/net/net.ts'
+import {
+  type DeviceKey,
+  type FrameStream,
+  type GossipVerdict,
+  type Net,
+  NetError,
+  type NetHandlers,
+} from '../../src/net/net.ts'
 import { type Clock, realSystem, type System, WALL_CLOCK } from '../../src/system.ts'
 
 /** Passed on by every node and written down by none. */
@@ -96,7 +103,11 @@ export function team(...books: Diary[]): void {
 export async function connectedTeam(world: World, ...names: string[]): Promise<Diary[]> {
   const books = await Promise.all(names.map((name) => started(world, name)))
   team(...books)
-  await until(() => books.every((book) => book.net.peers().every(({ connected }) => connected) && book.syncsRunning === books.length - 1))
+  await until(() =>
+    books.every(
+      (book) => book.net.peers().every(({ connected }) => connected) && book.syncsRunning === books.length - 1,
+    ),
+  )
   return books
 }
 
@@ -153,7 +164,10 @@ export function heldSystem(): { system: System; release(): void } {
 /** A system whose clock can be set forward, as if the machine had slept. */
 export function jumpingSystem(): { system: System; jump(ms: number): void } {
   let offset = 0
-  return { system: { ...realSystem(), clock: { ...WALL_CLOCK, now: () => WALL_CLOCK.now() + offset } }, jump: (ms) => void (offset += ms) }
+  return {
+    system: { ...realSystem(), clock: { ...WALL_CLOCK, now: () => WALL_CLOCK.now() + offset } },
+    jump: (ms) => void (offset += ms),
+  }
 }
 
 /** Opens the join protocol, says a name and returns the answer. */

@@ -1,0 +1,94 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createCallKeys } from '../../src/mcp/call-keys.ts'
+import { ApiError } from '../../src/rpc/client.ts'
+import { createRpcServer } from '../../src/rpc/server.ts'
+import { realSystem } from '../../src/system.ts'
+import { FRANKS_THREAD, type ScriptedCall } from '../rpc/scripted-node.ts'
+import { connected } from './mcp-fixture.ts'
+
+const HANDOFF = { to: 'frank@acme', intent: 'inform', summary: 'Done.' }
+const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+function keysOf(calls: ScriptedCall[]): string[] {
+  return calls.map(({ params }) => (params as { metadata: { client_idempotency_key: string } }).metadata.client_idempotency_key)
+}
+
+describe('the key of a call', () => {
+  it('is new for each call that succeeds, even with the same arguments', async () => {
+    const { agent, node } = await connected()
+    const first = await agent.tool('handoff_to_teammate', HANDOFF)
+    const second = await agent.tool('handoff_to_teammate', HANDOFF)
+    expect(second.structured['thread_id']).not.toBe(first.structured['thread_id'])
+    const keys = keysOf(node.calls)
+    expect(new Set(keys).size).toBe(2)
+    for (const key of keys) expect(key).toMatch(UUID_V4)
+  })
+
+  it('is the same when a call is repeated after an error, in whatever order its arguments come', async () => {
+    const { agent, node } = await connected()
+    node.failNext('sendHandoff', new ApiError('rate_limited', 'too fast'))
+    await agent.tool('handoff_to_teammate', HANDOFF)
+    await agent.tool('handoff_to_teammate', { ...HANDOFF, summary: 'Another.' })
+    await agent.tool('handoff_to_teammate', Object.fromEntries(Object.entries(HANDOFF).toReversed()))
+    const [failed, other, again] = keysOf(node.calls)
+    expect(again).toBe(failed)
+    expect(other).not.toBe(failed)
+  })
+
+  it('is the same when the agent took the call back and asks again: it is done once', async () => {
+    const { agent, node } = await connected()
+    const held = node.holdNext('sendMessage')
+    const abort = new AbortController()
+    const args = { thread_id: FRANKS_THREAD, body: 'Hello.' }
+    const lost = agent.tool('send_message', args, { signal: abort.signal })
+    const hungUp = await held.arrived
+    abort.abort('too slow')
+    await expect(lost).rejects.toThrow()
+    held.release()
+    const again = await agent.tool('send_message', args)
+    expect(again.structured).toMatchObject({ sequence_no: 2 })
+    const [first, second] = keysOf(node.calls)
+    expect(second).toBe(first)
+    expect(hungUp).toBeUndefined()
+  })
+
+  it('is the same when the node goes away before it answered', async () => {
+    const { agent, node, server, socketPath } = await connected()
+    const held = node.holdNext('sendMessage')
+    // The node dies while it writes: this write is done, and its answer never arrives.
+    node.failNext('sendMessage', new Error('killed'))
+    const answer = agent.tool('send_message', { thread_id: FRANKS_THREAD, body: 'Hello.' })
+    await held.arrived
+    const stopped = server.stop()
+    held.release()
+    await stopped
+    const next = createRpcServer({ api: node.api, socketPath, version: '0.1.0', system: realSystem(), onStop() {} })
+    await next.start()
+    onTestFinished(() => next.stop())
+    expect(await answer).toMatchObject({ isError: false, structured: { sequence_no: 2 } })
+    const [first, second, ...rest] = keysOf(node.calls)
+    expect(second).toBe(first)
+    expect(rest).toEqual([])
+  })
+})
+
+describe('the book of keys', () => {
+  it('gives two equal calls at the same time a key each', async () => {
+    let made = 0
+    const keys = createCallKeys(() => `key ${(made += 1)}`)
+    const echo = (key: string) => Promise.resolve(key)
+    expect(await Promise.all([keys.withKey('a', {}, echo), keys.withKey('a', {}, echo)])).toEqual(['key 1', 'key 2'])
+  })
+
+  it('tells tools and nested arguments apart, and forgets the oldest of very many', async () => {
+    let made = 0
+    const keys = createCallKeys(() => `key ${(made += 1)}`)
+    const fail = (tool: string, args: unknown) => keys.withKey(tool, args, (key) => Promise.reject(new Error(key))).catch((error: Error) => error.message)
+    expect(await fail('a', { x: { y: 1, z: 2 } })).toBe('key 1')
+    expect(await fail('b', { x: { y: 1, z: 2 } })).toBe('key 2')
+    expect(await fail('a', { x: { y: 2, z: 2 } })).toBe('key 3')
+    expect(await fail('a', { x: { z: 2, y: 1 } })).toBe('key 1')
+    for (let count = 0; count < 300; count += 1) await fail('c', { count })
+    expect(await fail('a', { x: { y: 1, z: 2 } })).not.toBe('key 1')
+  })
+})
