@@ -21,9 +21,6 @@ export const run: Command<Options> = async (context, args, options) => {
   printer.result(result, () => {
     printer.done('Accepted: it is yours now.')
     printCommon(printer, result)
-    if ('checklist' in result) {
-      printer.line('Before you work on it:')
-      for (const item of result.checklist) printer.line(`  - ${item}`)
-    }
+    printer.line(`Read all of it before you run or apply anything: relay-node show ${result.thread_id}`)
   })
 }

@@ -19,17 +19,23 @@ export function readNamedFile(path: string): Buffer {
   try {
     return readFileSync(path)
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    const why = FILE_TROUBLE[code] ?? code
-    throw new UsageError(`${path} cannot be read: ${why}.`, 'Name a file that exists.')
+    throw new UsageError(`${path} cannot be read: ${fileTrouble(error)}.`, 'Name a file that exists.')
   }
 }
 
+/** Why a file could not be read or written, for people. */
+export function fileTrouble(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return FILE_TROUBLE[code] ?? code
+}
+
 const FILE_TROUBLE: Record<string, string> = {
-  ENOENT: 'there is no such file',
+  ENOENT: 'there is no such file or folder',
+  EEXIST: 'it exists already',
   EISDIR: 'it is a folder',
   EACCES: 'its permissions do not allow it',
   ENOTDIR: 'a part of its path is a file',
+  ENOSPC: 'no space is left on the disk',
 }
 
 /** The text of `bytes`, or undefined if they are not UTF-8. */

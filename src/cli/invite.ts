@@ -40,7 +40,9 @@ async function printInvite({ printer, interactive }: CommandContext, invite: Inv
   if (interactive) {
     const { renderUnicodeCompact } = await import('uqr')
     printer.line()
-    printer.line(renderUnicodeCompact(invite.code, { border: 2 }))
+    // In fixed colours, so that it can be scanned from a light screen too.
+    const rows = renderUnicodeCompact(invite.code, { border: 2 }).split('\n')
+    for (const row of rows) printer.line(printer.styled(['whiteBright', 'bgBlack'], row))
   }
   if (invite.words !== undefined) printer.line(`By voice: ${invite.words.join(' ')}`)
   const who = invite.handle.split('@')[0]

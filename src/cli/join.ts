@@ -1,10 +1,11 @@
 /** relay-node join: this laptop becomes a member's, by an invite. Works on an empty home. */
+import { parseCode } from '../../protocol/index.ts'
 import { prepareHome } from '../home.ts'
 import { checkLength } from '../rpc/socket.ts'
 import { realSystem } from '../system.ts'
 import type { Command, CommandContext } from './context.ts'
 import { readKey } from './device-key.ts'
-import { UsageError } from './failure.ts'
+import { CommandError, UsageError } from './failure.ts'
 import { setUpLaptop } from './init.ts'
 import { readStdin } from './input.ts'
 import { parseListen } from './listen-address.ts'
@@ -46,13 +47,20 @@ export const run: Command<Options> = async (context, _args, options) => {
 /** From standard input or from the person, never from the command line, where other users would see it. */
 async function askCode(context: CommandContext, options: Options): Promise<string> {
   if (options.codeStdin === true) {
-    const code = (await readStdin()).trim()
-    if (code === '')
+    const code = unwrapped(await readStdin())
+    if (code === '') {
       throw new UsageError(
         'Standard input holds no invite code.',
         'Write for instance: relay-node join --code-stdin < code.txt',
       )
-    return code
+    }
+    const mistake = codeMistake(code)
+    if (mistake === undefined) return code
+    throw new CommandError(
+      'invite_code',
+      mistake,
+      'Copy it once more, whole, and run relay-node join again. Nothing was sent.',
+    )
   }
   if (!process.stdin.isTTY || !process.stdout.isTTY || context.printer.json) {
     throw new UsageError(
@@ -61,7 +69,19 @@ async function askCode(context: CommandContext, options: Options): Promise<strin
     )
   }
   const { askSecret } = await import('./prompts.ts')
-  return (await askSecret('Invite code or 12 words:')).trim()
+  return unwrapped(await askSecret('Invite code or 12 words:', (given) => codeMistake(unwrapped(given))))
+}
+
+/** A code without the line breaks that a mail or a chat put into it; words as they are. */
+function unwrapped(text: string): string {
+  const trimmed = text.trim()
+  return /^relay1/i.test(trimmed) ? trimmed.replaceAll(/\s+/g, '') : trimmed
+}
+
+/** What is wrong with a code, seen from the code alone. */
+function codeMistake(code: string): string | undefined {
+  const parsed = parseCode(code)
+  return parsed.ok ? undefined : `That is not an invite code: ${parsed.detail ?? 'a character is wrong or missing'}.`
 }
 
 async function askDevice(context: CommandContext): Promise<string> {

@@ -27,7 +27,7 @@ export function oneLine(text: string, max: number): string {
 
 /** Prints `text` line by line below an indent; behind the bar if it is another person's. */
 export function printContent(printer: Printer, text: string, foreign: boolean, indent = '  '): void {
-  for (const line of text.split(/\r\n|\n/)) {
+  for (const line of text.replace(/\r?\n$/, '').split(/\r?\n/)) {
     const safe = visible(line)
     printer.line(foreign ? `${indent}${printer.styled('cyan', BAR)}${safe}` : `${indent}${safe}`)
   }

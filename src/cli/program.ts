@@ -125,7 +125,12 @@ function addHandoffs(command: MakeCommand, runs: Runs): void {
       .option('--out', 'only what you sent'),
     async () => (await import('./inbox.ts')).run,
   )
-  runs(command('show <id>', 'read a handoff; this accepts nothing'), async () => (await import('./show.ts')).run)
+  runs(
+    command('show <id>', 'read a handoff; this accepts nothing')
+      .option('--artifact <id>', 'read one attachment instead')
+      .option('--out <file>', 'write the attachment to a new file, byte for byte'),
+    async () => (await import('./show.ts')).run,
+  )
   runs(
     withArtifacts(
       command('send <name>', 'hand work to a teammate')

@@ -24,14 +24,9 @@ export async function askName(question: string, rules: { initial?: string; optio
   return answered(answer) ?? ''
 }
 
-/** Asks for a secret; what is typed is not shown. */
-export async function askSecret(question: string): Promise<string> {
-  return answered(
-    await password({
-      message: question,
-      validate: (given = '') => (given.trim() === '' ? 'Type or paste it, or Ctrl-C.' : undefined),
-    }),
-  )
+/** Asks for a secret until `mistake` finds none in it; what is typed is not shown. */
+export async function askSecret(question: string, mistake: (given: string) => string | undefined): Promise<string> {
+  return answered(await password({ message: question, validate: (given = '') => mistake(given) }))
 }
 
 /** Asks for a line of text; '' if only Enter was pressed. */

@@ -5,12 +5,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { parse, stringify, TomlError } from 'smol-toml'
 import * as z from 'zod'
-import { NAME_LENGTH_CHARS_MAX } from '../../protocol/index.ts'
+import { NAME, NAME_LENGTH_CHARS_MAX } from '../../protocol/index.ts'
 import { type Home, homeError, HomeError } from '../home.ts'
 
 /** Names of members, teams and devices. */
 export const NAME_RULE = `a-z, 0-9 and -, at most ${NAME_LENGTH_CHARS_MAX} characters, not - at its beginning`
-const NAME = new RegExp(`^[a-z0-9][a-z0-9-]{0,${NAME_LENGTH_CHARS_MAX - 1}}$`)
 
 export function isName(text: string): boolean {
   return NAME.test(text)

@@ -58,7 +58,10 @@ export function printCommon(printer: Printer, thread: ThreadCommon): void {
 /** The whole thread. */
 export function printThread(printer: Printer, thread: ThreadView): void {
   printer.line(`${printer.styled('bold', thread.thread_id)}  ${thread.intent}  ${statusText(printer, thread)}`)
-  printer.line(`From ${partyName(thread.from)} to ${partyName(thread.to)}, ${clockTime(thread.created_at)}`)
+  const { from, to, side } = thread
+  const sender = side === 'out' ? `${from.handle} (you)` : partyName(from)
+  const recipient = side === 'in' ? `${to.handle} (you)` : partyName(to)
+  printer.line(`From ${sender} to ${recipient}, ${clockTime(thread.created_at)}`)
   printer.line(`Delivery: ${deliveryText(thread.delivery)}`)
   if (thread.parent_thread_id !== undefined) printer.line(`Follows ${thread.parent_thread_id}`)
   printWarnings(printer, thread)
@@ -71,6 +74,7 @@ export function printThread(printer: Printer, thread: ThreadView): void {
     printer.line(`Proposed action: ${actionText(thread.action)}, digest ${thread.action.digest}`)
   }
   printer.line()
+  if (thread.artifacts.length > 0) printer.line(`Read an attachment: relay-node show ${thread.thread_id} --artifact ID`)
   for (const next of nextSteps(thread)) printer.line(next)
 }
 

@@ -3,9 +3,17 @@ import { createHash } from 'node:crypto'
 
 const UNANSWERED_COUNT_MAX = 256
 
+export interface KeyedCall<T> {
+  tool: string
+  args: unknown
+  /** Aborted when the agent takes the call back. */
+  signal: AbortSignal
+  send(key: string): Promise<T>
+}
+
 export interface CallKeys {
-  /** Runs `send` with a key. The key is kept for an equal call if `send` throws, and forgotten if it succeeds. */
-  withKey<T>(tool: string, args: unknown, send: (key: string) => Promise<T>): Promise<T>
+  /** Runs `send` with a key. The key is kept for an equal call if this one fails or is taken back, and forgotten if it succeeds. */
+  withKey<T>(call: KeyedCall<T>): Promise<T>
 }
 
 export function createCallKeys(newKey: () => string): CallKeys {
@@ -13,18 +21,28 @@ export function createCallKeys(newKey: () => string): CallKeys {
   const unanswered = new Map<string, string>()
 
   return {
-    async withKey(tool, args, send) {
+    async withKey({ tool, args, signal, send }) {
       const fingerprint = createHash('sha256').update(canonical([tool, args])).digest('base64')
       const key = unanswered.get(fingerprint) ?? newKey()
       // Taken out while it is in use: an equal call at the same time is a call of its own.
       unanswered.delete(fingerprint)
-      try {
-        return await send(key)
-      } catch (error) {
+      let kept = false
+      const keep = () => {
+        if (kept) return
+        kept = true
         unanswered.set(fingerprint, key)
         const [oldest] = unanswered.keys()
         if (unanswered.size > UNANSWERED_COUNT_MAX && oldest !== undefined) unanswered.delete(oldest)
+      }
+      // Not only when `send` fails, which takes a moment: the agent may repeat itself in the same breath.
+      signal.addEventListener('abort', keep, { once: true })
+      try {
+        return await send(key)
+      } catch (error) {
+        keep()
         throw error
+      } finally {
+        signal.removeEventListener('abort', keep)
       }
     },
   }

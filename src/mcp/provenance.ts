@@ -43,11 +43,18 @@ export type NoPeerData<T> =
         ? { [Key in keyof T]: NoPeerData<T[Key]> }
         : T
 
+export interface Pieces {
+  /** Of the whole JSON text, in UTF-16 units. */
+  length: number
+  /** About `length` units from `from` on, never cut between the halves of a surrogate pair; `to` is where they end. */
+  show(from: number, length: number): { shown: Shown<string>; to: number }
+}
+
 export interface Wrapper {
   /** One's own content as it is, a peer's in a block. */
   show<T>(content: Content<T>, facts: PeerFacts): Shown<T>
-  /** A piece of the JSON text of a content that is too long for one answer. */
-  showPart(content: Content<unknown>, facts: PeerFacts, part: (json: string) => string): Shown<string>
+  /** The JSON text of a content that is too long for one answer, to be shown piece by piece. */
+  inPieces(content: Content<unknown>, facts: PeerFacts): Pieces
   /** An error's details: what lies under `untrusted`, at any depth, is put into a block. */
   showDetails(details: Record<string, unknown>, facts: PeerFacts): Record<string, unknown>
   /** @throws Error if anything under a key `untrusted` was not made by this wrapper */
@@ -91,9 +98,16 @@ export function createWrapper(dice: (count: number) => Uint8Array): Wrapper {
 
   return {
     show,
-    showPart(content, facts, part) {
-      const piece = part(JSON.stringify(plain(content)))
-      return content.untrusted === undefined ? { own: piece } : wrap(piece, facts)
+    inPieces(content, facts) {
+      const json = JSON.stringify(plain(content))
+      return {
+        length: json.length,
+        show(from, length) {
+          const to = pieceEnd(json, from + length)
+          const piece = json.slice(from, to)
+          return { shown: content.untrusted === undefined ? { own: piece } : wrap(piece, facts), to }
+        },
+      }
     },
     showDetails,
     assertWrapped,
@@ -113,6 +127,12 @@ type AuthorsWords = EntryContent & { artifacts?: Record<string, Record<string, s
 
 function plain<T>(content: Content<T>): T {
   return content.untrusted === undefined ? content.own : open(content.untrusted)
+}
+
+function pieceEnd(json: string, wanted: number): number {
+  if (wanted >= json.length) return json.length
+  const unit = json.charCodeAt(wanted - 1)
+  return unit >= 0xd800 && unit <= 0xdbff ? wanted - 1 : wanted
 }
 
 /** JSON on one line, with everything unseen escaped and no marker in it; parsing it gives the value back. */

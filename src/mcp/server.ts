@@ -88,7 +88,8 @@ export async function runMcp({ socketPath, start, stdin, stdout, stderr, version
       call: link.call,
       wrapper,
       signal,
-      withKey: (input, send) => keys.withKey(found.name, input, (key) => send({ client_idempotency_key: key })),
+      withKey: (input, send) =>
+        keys.withKey({ tool: found.name, args: input, signal, send: (key) => send({ client_idempotency_key: key }) }),
     })
   }
 

@@ -7,8 +7,9 @@ import { type PeerFacts, type Shown, withArtifacts, type Wrapper } from './prove
 
 const ARTIFACTS_SHOWN_COUNT_MAX = 64
 /** A piece of a long content is shortened until its answer fits; below this it is no longer the piece that is too long. */
-const PART_SHRINKS_BY = 0.8
-const PART_LENGTH_CHARS_MIN = 16
+const PIECE_LENGTH_CHARS_MIN = 16
+/** A piece escapes worse than the average of the longer one that it was cut from. */
+const PIECE_MARGIN = 0.95
 
 /** The part that every answer on a thread has in common. Fields are named one by one: nothing unknown passes. */
 export function commonOf({ thread_id, status, final, waiting_for, delivery }: ThreadCommon) {
@@ -67,31 +68,22 @@ export function threadPage(view: ThreadView, options: PageOptions): ThreadPage {
 
   /** A piece of the JSON text of one entry's words that do not fit into an answer as a whole. */
   function partOf(entry: EntryView): ThreadPage {
-    const content = withArtifacts(entry.content, entry.artifacts ?? []) ?? { own: {} }
+    const words = withArtifacts(entry.content, entry.artifacts ?? []) ?? { own: {} }
+    const pieces = wrapper.inPieces(words, peerFacts(entry, view))
     const from = place.offset ?? 0
-    for (let length = ANSWER_LENGTH_CHARS_MAX; ; length = Math.floor(length * PART_SHRINKS_BY)) {
-      let part = { from, to: from, of: from }
-      const words = wrapper.showPart(content, peerFacts(entry, view), (json) => {
-        const to = pieceEnd(json, from, length)
-        part = { from, to, of: json.length }
-        return json.slice(from, to)
-      })
-      const piece = { ...entryFacts(entry), content: words, content_part: part }
-      const page = part.to < part.of ? build([piece], 0, part.to) : build([piece], 1)
-      if (fits(page.answer) || length <= PART_LENGTH_CHARS_MIN) return page
+    for (let length = ANSWER_LENGTH_CHARS_MAX; ; ) {
+      const { shown: content, to } = pieces.show(from, length)
+      const part = { ...entryFacts(entry), content, content_part: { from, to, of: pieces.length } }
+      const page = to < pieces.length ? build([part], 0, to) : build([part], 1)
+      const size = lengthOf(page.answer)
+      if (size <= ANSWER_LENGTH_CHARS_MAX || length <= PIECE_LENGTH_CHARS_MIN) return page
+      length = Math.max(PIECE_LENGTH_CHARS_MIN, Math.floor(((to - from) * ANSWER_LENGTH_CHARS_MAX * PIECE_MARGIN) / size))
     }
   }
 }
 
 function nextPage(view: ThreadView): string | undefined {
   return view.next_cursor === undefined ? undefined : encodePlace({ page: view.next_cursor })
-}
-
-/** Never between the halves of a surrogate pair. */
-function pieceEnd(json: string, from: number, length: number): number {
-  const to = Math.min(json.length, from + length)
-  const unit = json.charCodeAt(to - 1)
-  return to < json.length && unit >= 0xd800 && unit <= 0xdbff ? to - 1 : to
 }
 
 function factsOf(view: ThreadView) {

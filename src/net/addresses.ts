@@ -1,14 +1,14 @@
 /** Multiaddrs of teammates: few, fresh, each ending in /p2p/<PeerId>, loopback last. */
 import { isLoopback, isPrivate } from '@libp2p/utils'
 import { type Multiaddr, multiaddr } from '@multiformats/multiaddr'
-import type { DeviceKey, Path } from './net.ts'
+import { type DeviceKey, NetError, type Path } from './net.ts'
 import { deviceOfPeerText, peerOfDevice } from './peer-id.ts'
 
 /** Each stale address costs a dialler seconds, so no more than this many are kept of a device. */
-export const DEVICE_ADDRESSES_COUNT_MAX = 8
+const DEVICE_ADDRESSES_COUNT_MAX = 8
 
 /** undefined where `text` is not a multiaddr. */
-export function parseAddress(text: string): Multiaddr | undefined {
+function parseAddress(text: string): Multiaddr | undefined {
   try {
     return multiaddr(text)
   } catch {
@@ -17,13 +17,13 @@ export function parseAddress(text: string): Multiaddr | undefined {
 }
 
 /** The device an address ends in, undefined where it ends in none. */
-export function deviceOfAddress(text: string): DeviceKey | undefined {
+function deviceOfAddress(text: string): DeviceKey | undefined {
   const last = parseAddress(text)?.getComponents().at(-1)
   return last?.name === 'p2p' && last.value !== undefined ? deviceOfPeerText(last.value) : undefined
 }
 
 /** The address ending in /p2p/<PeerId of device>; undefined where it is broken or names someone else. */
-export function addressOf(device: DeviceKey, text: string): string | undefined {
+function addressOf(device: DeviceKey, text: string): string | undefined {
   const address = parseAddress(text)
   const last = address?.getComponents().at(-1)
   if (address === undefined || last === undefined) return undefined
@@ -37,6 +37,19 @@ export function tidyAddresses(device: DeviceKey, texts: readonly string[]): stri
   const near = addresses.filter((text) => isLoopback(multiaddr(text)))
   const far = addresses.filter((text) => !isLoopback(multiaddr(text)))
   return [...far, ...near].slice(0, DEVICE_ADDRESSES_COUNT_MAX)
+}
+
+/** Bootstrap addresses by the device they end in. Throws NetError NET_FAILED where one ends in none. */
+export function addressesByDevice(texts: readonly string[]): Map<DeviceKey, string[]> {
+  const found = new Map<DeviceKey, string[]>()
+  for (const text of texts) {
+    const device = deviceOfAddress(text)
+    if (device === undefined) {
+      throw new NetError('NET_FAILED', `the bootstrap address ${text} does not end in /p2p/ and the server's key`)
+    }
+    found.set(device, [...(found.get(device) ?? []), text])
+  }
+  return found
 }
 
 /** How a connection from or to `address` runs. */

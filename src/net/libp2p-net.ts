@@ -1,13 +1,14 @@
 /** The net over libp2p: joins host, gate, keeper, sync pairs, gossip and the local network. */
 import type { Connection, PeerId, Stream } from '@libp2p/interface'
 import type { System } from '../system.ts'
-import { createAddressBook, deviceOfAddress, pathOf, tidyAddresses } from './addresses.ts'
+import { addressesByDevice, createAddressBook, pathOf, tidyAddresses } from './addresses.ts'
 import { createGate } from './gate.ts'
 import { createKeeper, type Keeper } from './keeper.ts'
 import { advertiseTag, findTag, type LanFind, meetTeammates } from './lan.ts'
 import { createGossip, type Gossip } from './libp2p-gossip.ts'
+import { guardHandlers } from './libp2p-guard.ts'
 import { createHost, type Host } from './libp2p-host.ts'
-import { createLinks, type Links, PING_PROTOCOL } from './libp2p-links.ts'
+import { createLinks, type Links } from './libp2p-links.ts'
 import { frameStream } from './libp2p-stream.ts'
 import { type DeviceKey, type Net, NetError, type NetHandlers, type PeerStatus } from './net.ts'
 import { deviceOfKey, deviceOfPeer, privateKeyOfSeed } from './peer-id.ts'
@@ -53,7 +54,7 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
   const { clock, log } = system
   const privateKey = await privateKeyOfSeed(options.seed)
   const self = deviceOfKey(privateKey)
-  const beacons = beaconsOf(options.bootstrap)
+  const beacons = addressesByDevice(options.bootstrap)
   const book = createAddressBook()
   const gate = createGate({
     clock,
@@ -83,26 +84,6 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
   function mayDial(peer: PeerId): boolean {
     const device = deviceOfPeer(peer)
     return device !== undefined && gate.mayDial(device)
-  }
-
-  /** What a connected device may open here. Anyone who may connect may show that the connection lives. */
-  function mayUse(device: DeviceKey, protocol: string): boolean {
-    if (protocol === PING_PROTOCOL || teammate(device)) return true
-    return gate.standing(device) === 'beacon' && protocol.startsWith('/ipfs/id/')
-  }
-
-  /** Every handler that libp2p's services have registered is put behind mayUse, before anyone may connect. */
-  async function guard(host: Host): Promise<void> {
-    const { registrar } = host.services.parts
-    for (const protocol of registrar.getProtocols()) {
-      const { handler, options: kept } = registrar.getHandler(protocol)
-      const guarded = (stream: Stream, connection: Connection): void | Promise<void> => {
-        const device = deviceOfPeer(connection.remotePeer)
-        if (device !== undefined && mayUse(device, protocol)) return handler(stream, connection)
-        stream.abort(new Error('not for strangers'))
-      }
-      await registrar.handle(protocol, guarded, { ...kept, force: true })
-    }
   }
 
   function onSyncStream(stream: Stream, connection: Connection): void {
@@ -263,7 +244,7 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
       throw new NetError('NET_ADDRESS_IN_USE', `another program listens on ${taken.address}`, taken.error)
     }
     for (const { address, error } of failures) log.warn('cannot listen', { address, error: String(error) })
-    await guard(host)
+    await guardHandlers(host, gate.standing)
     await host.handle(SYNC_PROTOCOL, onSyncStream, { maxInboundStreams: 4 })
     await host.handle(JOIN_PROTOCOL, onJoinStream, { maxInboundStreams: 1 })
     host.addEventListener('connection:open', ({ detail }) => onOpen(detail))
@@ -340,6 +321,7 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
       const { promise, resolve, reject } = Promise.withResolvers<LanFind>()
       const onAbort = (): void =>
         reject(new NetError('NET_TIMEOUT', 'nobody on this network answers to that code', signal.reason))
+      promise.catch(() => undefined) // It may reject before it is awaited.
       if (signal.aborted) onAbort()
       signal.addEventListener('abort', onAbort)
       const end = await findTag(present().host.services.parts, tag, (find) => find.device !== self && resolve(find))
@@ -380,15 +362,4 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
       ...(lastFailure === undefined ? {} : { lastFailure }),
     }
   }
-}
-
-function beaconsOf(addresses: readonly string[]): Map<DeviceKey, string[]> {
-  const beacons = new Map<DeviceKey, string[]>()
-  for (const address of addresses) {
-    const device = deviceOfAddress(address)
-    if (device === undefined)
-      throw new NetError('NET_FAILED', `the bootstrap address ${address} does not end in /p2p/ and the server's key`)
-    beacons.set(device, [...(beacons.get(device) ?? []), address])
-  }
-  return beacons
 }

@@ -1,26 +1,32 @@
-import { writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { laptop, until } from './laptop.ts'
+import type { InviteResult, ThreadView } from '../../src/node/api.ts'
+import { ApiError, createRpcClient, type RpcClient } from '../../src/rpc/client.ts'
+import { type Laptop, laptop, until } from './laptop.ts'
 
 const bob = laptop()
 const frank = laptop()
+/** Looks at a laptop's node while a test waits. */
+const watch = { bob: watcher(bob), frank: watcher(frank) }
 /** The code that frank joined with. */
 let code = ''
 
-async function invite(
-  args: string,
-): Promise<{ code: string; words?: string[]; handle: string; expires_at: string; invite_id: string }> {
+function watcher({ home }: Laptop): RpcClient {
+  return createRpcClient({ socketPath: home.socket, session: randomUUID() })
+}
+
+async function invite(args: string): Promise<InviteResult> {
   const ran = await bob.run(`invite ${args} --json`)
   expect(ran).toMatchObject({ code: 0 })
-  return JSON.parse(ran.stdout) as { code: string; handle: string; expires_at: string; invite_id: string }
+  return JSON.parse(ran.stdout) as InviteResult
 }
 
 beforeAll(async () => {
-  expect(
-    await bob.run('init --yes --name bob --team acme --listen 127.0.0.1:0 --no-lan --device bobs-mbp'),
-  ).toMatchObject({ code: 0 })
-  ;({ code } = await invite('frank --standalone'))
+  const made = await bob.run('init --yes --name bob --team acme --listen 127.0.0.1:0 --no-lan --device bobs-mbp')
+  expect(made).toMatchObject({ code: 0 })
+  code = (await invite('frank --standalone')).code
   const joined = await frank.run('join --code-stdin --listen 127.0.0.1:0 --no-lan --device frank-xps --json', {
     input: `${code}\n`,
   })
@@ -32,22 +38,43 @@ beforeAll(async () => {
   })
 })
 afterAll(async () => {
+  watch.bob.close()
+  watch.frank.close()
   await bob[Symbol.asyncDispose]()
   await frank[Symbol.asyncDispose]()
 })
 
-/** Sends from bob; the thread's id, once frank's inbox has it. */
+/** Waits until a node's view of a thread is as wanted; an absent thread is not yet. */
+async function untilThread(node: RpcClient, id: string, isSo: (thread: ThreadView) => boolean): Promise<void> {
+  await until(async () => {
+    try {
+      return isSo(await node.call('tasks/get', { thread_id: id }))
+    } catch (error) {
+      if (error instanceof ApiError && error.symbol === 'thread_not_found') return false
+      throw error
+    }
+  })
+}
+
+/** Sends from bob; the thread's id, once frank's node has it. */
 async function handOff(args: string): Promise<string> {
   const ran = await bob.run(`send frank ${args} --json`)
   expect(ran).toMatchObject({ code: 0 })
   const id = String(ran.json()['thread_id'])
-  await until(async () => (await frank.run('inbox --json')).stdout.includes(id))
+  await untilThread(watch.frank, id, () => true)
   return id
 }
 
 test('both ends show each other as unverified', async () => {
-  await until(async () => (await bob.run('status')).stdout.includes('frank@acme (unverified)  reachable'))
-  await until(async () => (await frank.run('status')).stdout.includes('bob@acme (unverified)  reachable'))
+  for (const [laptopOf, node, other] of [
+    [bob, watch.bob, 'frank@acme'],
+    [frank, watch.frank, 'bob@acme'],
+  ] as const) {
+    await until(async () =>
+      (await node.call('agents/list', {})).items.some((item) => item.handle === other && item.reachable),
+    )
+    expect((await laptopOf.run('status')).stdout).toContain(`${other} (unverified)  reachable`)
+  }
   expect(await bob.run('ping frank')).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/frank\/frank-xps: [\d.]+ ms/),
@@ -70,6 +97,16 @@ test('a handoff travels, is read, answered, accepted and completed', async () =>
   expect(shown).toContain('test_command pytest tests/users/')
   expect(shown).toContain(`Take it on: relay-node accept ${id}`)
 
+  const [artifact = ''] = /art_\w+/.exec(shown) ?? []
+  expect((await frank.run(`show ${id} --artifact ${artifact}`)).stdout).toContain('│ +++ b/src/api/users.py')
+  const copy = join(frank.home.home, 'copy.diff')
+  expect(await frank.run(`show ${id} --artifact ${artifact} --out ${copy}`)).toMatchObject({ code: 0 })
+  expect(readFileSync(copy)).toEqual(readFileSync(diff))
+  expect(await frank.run(`show ${id} --artifact ${artifact} --out ${copy}`)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('exists already'),
+  })
+
   expect(await frank.run(`complete ${id} --result done`)).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('accept'),
@@ -78,16 +115,16 @@ test('a handoff travels, is read, answered, accepted and completed', async () =>
   expect((await frank.run(`message ${id} - --json`, { input: 'Which page size?\n' })).json()).toMatchObject({
     sequence_no: 2,
   })
-  await until(async () => (await bob.run(`show ${id}`)).stdout.includes('Which page size?'))
+  await untilThread(watch.bob, id, ({ entries }) => entries.some(({ sequence_no: number }) => number === 2))
+  expect((await bob.run(`show ${id}`)).stdout).toContain('│ Which page size?')
   expect((await bob.run(`message ${id} "Fifty." --json`)).json()).toMatchObject({ sequence_no: 3 })
-  await until(async () => (await frank.run(`show ${id}`)).stdout.includes('Fifty.'))
+  await untilThread(watch.frank, id, ({ entries }) => entries.some(({ sequence_no: number }) => number === 3))
   expect(await frank.run(`complete ${id} --result "Client adapted"`)).toMatchObject({ code: 0 })
-  await until(async () => (await bob.run(`show ${id}`)).stdout.includes('completed, final'))
+  await untilThread(watch.bob, id, ({ status, final }) => status === 'completed' && final)
+  expect((await bob.run(`show ${id}`)).stdout).toContain('completed, final')
   expect(await bob.run(`message ${id} late`)).toMatchObject({ code: 1, stdout: '' })
-  await until(async () => {
-    const [ours, theirs] = await Promise.all([bob.run(`show ${id} --json`), frank.run(`show ${id} --json`)])
-    return ours.json()['state_digest'] === theirs.json()['state_digest']
-  })
+  const ours = (await bob.run(`show ${id} --json`)).json()
+  await untilThread(watch.frank, id, (thread) => thread.state_digest === ours['state_digest'])
 })
 
 test('a proposed action is approved by a person at a terminal, by its digest', async () => {
@@ -126,36 +163,63 @@ test('a proposed action is approved by a person at a terminal, by its digest', a
   expect(await frank.run(`complete ${id} --result done`)).toMatchObject({ code: 0 })
 })
 
-test('an invite that cannot be used says why and what to do: mistyped, used, expired, withdrawn', async () => {
+test('a code with a mistake in it is refused before anything is made or sent, and at a terminal asked for again', async () => {
   await using carol = laptop()
-  const join = (given: string) =>
-    carol.run('join --code-stdin --listen 127.0.0.1:0 --no-lan --device carols', { input: given })
+  const mistyped = `${code.slice(0, 20)}${code[20] === 'q' ? 'p' : 'q'}${code.slice(21)}`
+  const ran = await carol.run('join --code-stdin', { input: mistyped })
+  expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('a character is wrong or missing') })
+  expect(ran.stderr).toContain('relay-node join')
+  expect(existsSync(carol.home.home)).toBe(false)
 
-  const mistyped = await join(`${code.slice(0, 20)}${code[20] === 'q' ? 'p' : 'q'}${code.slice(21)}`)
-  expect(mistyped).toMatchObject({ code: 1, stderr: expect.stringMatching(/typ|character/i) })
+  const terminal = carol.terminal('join --device carols --listen 127.0.0.1:0 --no-lan')
+  await terminal.see('Invite code or 12 words')
+  terminal.type(`${mistyped}\r`)
+  await terminal.see('a character is wrong or missing')
+  terminal.type(`\x15${(await invite('carol --standalone')).code}\r`)
+  await terminal.see('Reached bob@acme (unverified)')
+  await terminal.see('You are carol@acme on this laptop (device "carols")')
+  expect(await terminal.ended).toBe(0)
+  expect(terminal.text()).not.toContain(mistyped)
+})
+
+test('an invite that was used, has expired or was withdrawn says so, with what to do', async () => {
+  await using dave = laptop()
+  const join = (given: string) =>
+    dave.run('join --code-stdin --listen 127.0.0.1:0 --no-lan --device daves', { input: given })
 
   const used = await join(code)
-  expect(used).toMatchObject({ code: 1, stderr: expect.stringMatching(/used/i) })
+  expect(used).toMatchObject({ code: 1, stderr: expect.stringContaining('was used already') })
 
-  const short = await invite('carol --standalone --expires 1s')
+  const short = await invite('dave --standalone --expires 1s')
   await until(() => Date.now() > Date.parse(short.expires_at))
   const expired = await join(short.code)
-  expect(expired).toMatchObject({ code: 1, stderr: expect.stringMatching(/expired|ended/i) })
+  expect(expired).toMatchObject({ code: 1, stderr: expect.stringContaining('has expired') })
 
-  const open = await invite('carol --standalone')
+  const open = await invite('dave --standalone')
   expect(await bob.run(`invite revoke ${open.invite_id}`)).toMatchObject({ code: 0 })
   const withdrawn = await join(open.code)
-  expect(withdrawn).toMatchObject({ code: 1, stderr: expect.stringMatching(/withdrawn/i) })
+  expect(withdrawn).toMatchObject({ code: 1, stderr: expect.stringContaining('was withdrawn') })
 
-  for (const ran of [mistyped, used, expired, withdrawn]) expect(ran.stderr).toContain('relay-node')
-  expect(new Set([mistyped, used, expired, withdrawn].map(({ stderr }) => stderr)).size).toBe(4)
-  const last = await invite('carol --standalone')
-  expect(await join(last.code)).toMatchObject({ code: 0, stdout: expect.stringContaining('You are carol@acme') })
+  for (const ran of [used, expired, withdrawn]) expect(ran.stderr).toContain('relay-node invite')
+  const last = await invite('dave --standalone')
+  expect(await join(last.code)).toMatchObject({ code: 0, stdout: expect.stringContaining('You are dave@acme') })
+})
+
+test('an inviter that cannot be reached is told apart from an invite that is no good', async () => {
+  await using erin = laptop()
+  await using lonely = laptop()
+  await lonely.run('init --yes --name zoe --team other --listen 127.0.0.1:0 --no-lan')
+  const { code: good } = (await lonely.run('invite erin --standalone --json')).json()
+  await lonely.run('stop')
+  const ran = await erin.run('join --code-stdin --listen 127.0.0.1:0 --no-lan', { input: String(good) })
+  expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('could not be reached') })
+  await lonely.run('start --detach')
+  expect(await erin.run('join --code-stdin', { input: String(good) })).toMatchObject({ code: 0 })
 })
 
 test('invite at a terminal shows code, picture and words, and says when the other has joined', async () => {
-  const terminal = bob.terminal('invite dave --standalone')
-  await terminal.see('Invite for dave@acme. Works once.')
+  const terminal = bob.terminal('invite grace --standalone')
+  await terminal.see('Invite for grace@acme. Works once.')
   await terminal.see('Ctrl-C is fine, the invite stays open.')
   const [shown = ''] = /relay1\S+/.exec(terminal.text().replaceAll(/\n(?=\S{100})/g, '')) ?? []
   expect(shown).not.toBe('')
@@ -170,7 +234,7 @@ test('a handoff that nobody accepted can be taken back', async () => {
     code: 0,
     stdout: expect.stringContaining('Cancelled'),
   })
-  await until(async () => (await bob.run(`show ${id}`)).stdout.includes('cancelled, final'))
+  await untilThread(watch.bob, id, ({ status, final }) => status === 'cancelled' && final)
 })
 
 test.each([

@@ -14,7 +14,7 @@ test.each([
   ['send frank', '--summary is missing'],
   ['send frank --summary x --intent shout', 'is not an intent'],
   ['send frank --summary x --nonsense', "Unknown option '--nonsense'"],
-  ['send frank --summary x --diff /no/such/file', 'there is no such file'],
+  ['send frank --summary x --diff /no/such/file', 'there is no such file or folder'],
   ['complete ho_aa', '--result is missing'],
   ['complete ho_aa --result x --outcome great', 'is not an outcome'],
   ['invite', 'Whom do you invite?'],

@@ -61,7 +61,7 @@ describe('frames', () => {
           while (reader.next() !== undefined);
         } catch (error) {
           expect(error).toMatchObject({ name: 'NetError', code: 'NET_FRAME' })
-          expect(() => reader.next()).toThrow()
+          expect(() => reader.next()).toThrow(expect.objectContaining({ code: 'NET_FRAME' }))
         }
       }
     },

@@ -12,6 +12,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { FRAME_SIZE_BYTES_MAX } from '../../protocol/index.ts'
 import { encodeFrame } from '../../src/net/frame.ts'
 import { deviceOfKey, peerOfDevice, privateKeyOfSeed } from '../../src/net/peer-id.ts'
+import { realSystem, WALL_CLOCK } from '../../src/system.ts'
 import { libp2pWorld } from './libp2p-world.ts'
 import type { NetError } from '../../src/net/net.ts'
 import { type Diary, netError, patience, readAll, seedOf, settled, started, until } from './world.ts'
@@ -192,6 +193,19 @@ describe('a peer that runs some other program', () => {
     expect(book.syncsRunning).toBe(1)
     next?.send(encodeFrame(new Uint8Array([5])))
     await until(() => book.frames.length === 1)
+  })
+
+  test('a teammate that begins to gossip late is noticed', async () => {
+    const every = (ms: number, run: () => void) => WALL_CLOCK.every(ms / 100, run)
+    const system = { ...realSystem(), clock: { ...WALL_CLOCK, every } }
+    const peer = await raw('LOWER')
+    await peer.host.unhandle(peer.host.services.gossip.protocols)
+    const book = await started(world, 'HIGHER', system)
+    book.net.setTeam(new Map([[peer.device, peer.addresses()]]))
+    await until(() => book.changes.some(({ addresses }) => addresses.length > 0))
+    const opened = Promise.withResolvers<Stream>()
+    await peer.host.handle('/meshsub/1.2.0', (stream) => opened.resolve(stream))
+    expect((await opened.promise).protocol).toBe('/meshsub/1.2.0')
   })
 
   test('a peer with the higher key may not open the sync stream', async () => {

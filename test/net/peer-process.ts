@@ -1,4 +1,4 @@
-/** A node in a process of its own, so that it can be killed: `peer-process.ts NAME LISTEN TEAMMATE-KEY`. Prints its address. */
+/** A node in a process of its own, so that it can be killed: `peer-process.ts NAME LISTEN TEAMMATE-KEY`. Prints its address, stops on SIGTERM. */
 import { createLibp2pNet } from '../../src/net/libp2p-net.ts'
 import { realSystem } from '../../src/system.ts'
 import { readAll, seedOf } from './world.ts'
@@ -18,4 +18,5 @@ await net.start({
   onPeerChange: () => undefined,
 })
 net.setTeam(new Map([[teammate, []]]))
+process.once('SIGTERM', () => void net.stop())
 console.log(net.addresses()[0])

@@ -170,6 +170,37 @@ export function jumpingSystem(): { system: System; jump(ms: number): void } {
   }
 }
 
+/** A system whose time moves only when it is told to; each due timer runs at its own moment. */
+export function manualSystem(): { system: System; advance(ms: number): void } {
+  const timers = new Set<{ at: number; every: number | undefined; run: () => void }>()
+  let now = 0
+  const add = (ms: number, every: number | undefined, run: () => void): (() => void) => {
+    const timer = { at: now + ms, every, run }
+    timers.add(timer)
+    return () => void timers.delete(timer)
+  }
+  const clock: Clock = {
+    now: () => now,
+    after: (ms, run) => add(ms, undefined, run),
+    every: (ms, run) => add(ms, ms, run),
+  }
+  return {
+    system: { ...realSystem(), clock, dice: (count) => new Uint8Array(count).fill(128) },
+    advance(ms) {
+      const end = now + ms
+      for (;;) {
+        const [next] = [...timers].filter(({ at }) => at <= end).toSorted((one, other) => one.at - other.at)
+        if (next === undefined) break
+        now = next.at
+        if (next.every === undefined) timers.delete(next)
+        else next.at += next.every
+        next.run()
+      }
+      now = end
+    },
+  }
+}
+
 /** Opens the join protocol, says a name and returns the answer. */
 export async function openAndAsk(book: Diary, host: Diary, name = 'mallory'): Promise<string> {
   const stream = await book.net.openJoin({ device: host.net.device, addresses: host.net.addresses() }, patience())

@@ -11,7 +11,7 @@ export interface Mutant {
   /** The rule that is broken, in words. */
   readonly name: string
   readonly file: string
-  /** A text that stands in the file exactly once. */
+  /** A text that stands in the file exactly once; white space does not matter. */
   readonly from: string
   readonly to: string
 }
@@ -24,8 +24,11 @@ export async function loadMutant(mutant: Mutant): Promise<{ rules: Rules } & Dis
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'), 'dir')
   const path = join(folder, 'protocol', mutant.file)
   const source = readFileSync(path, 'utf8')
-  if (source.split(mutant.from).length !== 2) throw new Error(`${mutant.file} does not hold exactly once: ${mutant.from}`)
-  writeFileSync(path, source.replace(mutant.from, () => mutant.to))
+  // Wherever the formatter breaks its lines.
+  const words = mutant.from.split(/\s+/).map((word) => word.replace(/[^\w\s]/g, '\\$&'))
+  const parts = source.split(new RegExp(words.join('\\s+')))
+  if (parts.length !== 2) throw new Error(`${mutant.file} holds ${parts.length - 1} times: ${mutant.from}`)
+  writeFileSync(path, parts.join(mutant.to))
   const load = (file: string): Promise<Partial<Rules>> => import(/* @vite-ignore */ pathToFileURL(join(folder, 'protocol', file)).href) as Promise<Partial<Rules>>
   const loaded = { ...(await load('graph.ts')), ...(await load('authorize.ts')), ...(await load('thread.ts')) }
   return { rules: loaded as Rules, [Symbol.dispose]: () => rmSync(folder, { recursive: true }) }

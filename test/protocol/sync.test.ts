@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest'
+import {
+  bucketDigests,
+  bucketOf,
+  differingBuckets,
+  encodeCanonical,
+  encodeGossip,
+  encodeSync,
+  FRAME_SIZE_BYTES_MAX,
+  type GossipMessage,
+  hash,
+  headsDigest,
+  parseGossip,
+  parseSync,
+  prekeysDigest,
+  SYNC_IDS_COUNT_MAX,
+  type SyncMessage,
+} from '../../protocol/index.ts'
+
+const ID = 'ab'.repeat(32)
+const BYTES = Uint8Array.of(1, 2, 3)
+
+export const SYNC_MESSAGES: readonly SyncMessage[] = [
+  { t: 'hello', v: 1, ws: ID, ros: [3, ID], prekeys: ID, frame: FRAME_SIZE_BYTES_MAX, clock: 0 },
+  { t: 'roster', entries: [BYTES] },
+  { t: 'prekeys', records: [BYTES] },
+  { t: 'digests', buckets: bucketDigests([[ID, ID]]) },
+  { t: 'threads', buckets: [0, 255], threads: [[ID, ID]] },
+  { t: 'vector', th: ID, tips: [[ID, 7, ID]] },
+  { t: 'entries', th: ID, items: [[BYTES, null], [BYTES, BYTES]], heads: [ID] },
+  { t: 'entries', th: ID, items: [], heads: null },
+  { t: 'ids', th: ID, ids: [ID] },
+  { t: 'want', th: ID, ids: [] },
+  { t: 'bodies', th: ID, items: [[ID, BYTES]] },
+  { t: 'heads', th: ID, heads: [ID] },
+  { t: 'got' },
+]
+
+const GOSSIP_MESSAGES: readonly GossipMessage[] = [
+  { t: 'entry', envelope: BYTES, body: null },
+  { t: 'entry', envelope: BYTES, body: BYTES },
+  { t: 'hint', th: ID, heads: [ID] },
+]
+
+describe('messages', () => {
+  test.each(SYNC_MESSAGES)('a $t parses to what was encoded', (message) => {
+    expect(parseSync(encodeSync(message))).toEqual({ ok: true, value: message })
+  })
+
+  test.each(GOSSIP_MESSAGES)('a gossiped $t parses to what was encoded', (message) => {
+    expect(parseGossip(encodeGossip(message))).toEqual({ ok: true, value: message })
+  })
+
+  test('as many ids as a message may name fit one frame', () => {
+    const ids = Array.from({ length: SYNC_IDS_COUNT_MAX }, () => ID)
+    const frame = encodeSync({ t: 'ids', th: ID, ids })
+    expect(frame.length).toBeLessThanOrEqual(FRAME_SIZE_BYTES_MAX)
+    expect(parseSync(frame).ok).toBe(true)
+    expect(parseSync(encodeCanonical({ t: 'ids', th: new Uint8Array(32), ids: [...ids.map(() => new Uint8Array(32)), new Uint8Array(32)].slice(0, 8193) })).ok).toBe(false)
+  })
+
+  test.each([
+    ['of another message’s shape', { t: 'heads' }],
+    ['whose bucket does not exist', { t: 'threads', buckets: [256], threads: [] }],
+    ['whose id is short', { t: 'want', th: new Uint8Array(31), ids: [] }],
+    ['that is no map', ['got']],
+    ['that is null', null],
+    ['that is text', 'got'],
+  ])('a message %s is refused', (_, value) => {
+    expect(parseSync(encodeCanonical(value as never))).toMatchObject({ refusal: 'message' })
+  })
+
+  test('gossip larger than it may be is refused unread', () => {
+    expect(parseGossip(encodeGossip({ t: 'entry', envelope: new Uint8Array(16 * 1024), body: null }))).toMatchObject({ refusal: 'oversize' })
+  })
+})
+
+describe('digests', () => {
+  const threads = Array.from({ length: 600 }, (_, i) => [hash('payload', [i]), hash('payload', ['heads', i])] as const)
+
+  test('do not depend on order', () => {
+    expect(bucketDigests(threads.toReversed())).toBe(bucketDigests(threads))
+    expect(headsDigest([ID, hash('payload', [])])).toBe(headsDigest([hash('payload', []), ID]))
+  })
+
+  test('differ in the bucket of the thread that differs, and in no other', () => {
+    const [first, ...rest] = threads
+    if (!first) throw new Error('none')
+    const bucket = bucketOf(first[0])
+    expect(differingBuckets(bucketDigests(threads), bucketDigests(rest))).toEqual([bucket])
+    expect(differingBuckets(bucketDigests(threads), bucketDigests([[first[0], ID], ...rest]))).toEqual([bucket])
+    expect(differingBuckets(bucketDigests(threads), bucketDigests(threads))).toEqual([])
+  })
+
+  test('of prekeys are not those of heads', () => {
+    expect(prekeysDigest([ID])).not.toBe(headsDigest([ID]))
+  })
+})
