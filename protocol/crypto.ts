@@ -17,6 +17,7 @@ import {
   timingSafeEqual,
   verify as nodeVerify,
   type KeyObject,
+  type webcrypto,
 } from 'node:crypto'
 import { Aes256Gcm, CipherSuite, DhkemX25519HkdfSha256, HkdfSha256 } from '@hpke/core'
 import { ed25519, x25519 } from '@noble/curves/ed25519.js'
@@ -144,6 +145,12 @@ export function checkSigningKey(key: Hex): Checked<Hex> {
   } catch {
     return refuse('weak_key')
   }
+}
+
+declare global {
+  // @hpke/core names these types of the browsers' library, which Node's types have under another name.
+  interface CryptoKey extends webcrypto.CryptoKey {}
+  interface CryptoKeyPair extends webcrypto.CryptoKeyPair {}
 }
 
 // HPKE (RFC 9180): base mode, DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM.

@@ -40,7 +40,7 @@ function isMessageType(t: unknown): t is MessageType {
 }
 
 export function encodeJoin(message: JoinMessage): Uint8Array {
-  return encodeCanonical(z.encode(MESSAGES[message.t] as unknown as z.ZodType<unknown, Value>, message))
+  return encodeCanonical(z.encode<z.ZodType<unknown, Value>>(MESSAGES[message.t], message))
 }
 
 export function parseJoin(frame: Uint8Array): Checked<JoinMessage> {

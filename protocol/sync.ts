@@ -70,7 +70,7 @@ function isMessageType(t: unknown): t is MessageType {
 
 /** One frame. */
 export function encodeSync(message: SyncMessage): Uint8Array {
-  return encodeCanonical(z.encode(MESSAGES[message.t] as unknown as z.ZodType<unknown, Value>, message))
+  return encodeCanonical(z.encode<z.ZodType<unknown, Value>>(MESSAGES[message.t], message))
 }
 
 export function parseSync(frame: Uint8Array): Checked<SyncMessage> {
@@ -127,7 +127,7 @@ const GOSSIP = {
 export type GossipMessage = z.infer<(typeof GOSSIP)['entry']> | z.infer<(typeof GOSSIP)['hint']>
 
 export function encodeGossip(message: GossipMessage): Uint8Array {
-  return encodeCanonical(z.encode(GOSSIP[message.t] as unknown as z.ZodType<unknown, Value>, message))
+  return encodeCanonical(z.encode<z.ZodType<unknown, Value>>(GOSSIP[message.t], message))
 }
 
 export function parseGossip(plain: Uint8Array): Checked<GossipMessage> {

@@ -112,7 +112,7 @@ async function main(): Promise<void> {
   const race = await act('frank’s agents', 'accept_handoff, twice at the same time', () =>
     Promise.all([franksAgent, franksOther].map((agent) => agent.call('accept_handoff', { thread_id: thread }))),
   )
-  equal('One wins, the other is told', race.map((answer) => (answer.isError ? answer['symbol'] : answer['status'])).toSorted(), ['accepted', 'state_changed'])
+  equal('One wins, the other is told', race.map((answer) => String(answer.isError ? answer['symbol'] : answer['status'])).toSorted(), ['accepted', 'state_changed'])
   await viewUntil(bobsAgent, thread, (view) => view['status'] === 'accepted')
   const tooLate = await act('bob’s agent', 'cancel_handoff', () => bobsAgent.call('cancel_handoff', { thread_id: thread }))
   equal('Bob can no longer cancel', [tooLate.isError, tooLate['symbol']], [true, 'state_changed'])

@@ -18,7 +18,9 @@ export const acceptHandoff = tool({
     expected_revision_id: shapes.id.describe('Accept only if this is still the current revision').optional(),
   }),
   async run(input, { call, wrapper, signal, withKey }) {
-    const view = await withKey(input, (metadata) => call('tasks/update', { ...input, status: 'accepted', metadata }, { signal }))
+    const view = await withKey(input, (metadata) =>
+      call('tasks/update', { ...input, status: 'accepted', metadata }, { signal }),
+    )
     return threadPage(view, { wrapper, place: {}, extra: { checklist: view.checklist } }).answer
   },
 })

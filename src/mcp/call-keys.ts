@@ -22,7 +22,9 @@ export function createCallKeys(newKey: () => string): CallKeys {
 
   return {
     async withKey({ tool, args, signal, send }) {
-      const fingerprint = createHash('sha256').update(canonical([tool, args])).digest('base64')
+      const fingerprint = createHash('sha256')
+        .update(canonical([tool, args]))
+        .digest('base64')
       const key = unanswered.get(fingerprint) ?? newKey()
       // Taken out while it is in use: an equal call at the same time is a call of its own.
       unanswered.delete(fingerprint)

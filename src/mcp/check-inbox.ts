@@ -1,5 +1,10 @@
 import * as z from 'zod'
-import { ANSWER_LENGTH_CHARS_MAX, INBOX_PAGE_COUNT_DEFAULT, INBOX_PAGE_COUNT_MAX, INBOX_WAIT_S_MAX } from '../../protocol/index.ts'
+import {
+  ANSWER_LENGTH_CHARS_MAX,
+  INBOX_PAGE_COUNT_DEFAULT,
+  INBOX_PAGE_COUNT_MAX,
+  INBOX_WAIT_S_MAX,
+} from '../../protocol/index.ts'
 import { type InboxItem, type InboxPage, shapes } from '../rpc/client.ts'
 import { answer, type Answer, fits, lengthOf } from './answer.ts'
 import type { PeerFacts, Wrapper } from './provenance.ts'
@@ -11,7 +16,12 @@ const input = z.strictObject({
   side: shapes.side.describe('in: sent to you. out: sent by you. Default: both').optional(),
   cursor: shapes.cursor.describe('next_cursor of the last answer').optional(),
   limit: z.int().min(1).max(INBOX_PAGE_COUNT_MAX).describe(`Default: ${INBOX_PAGE_COUNT_DEFAULT}`).optional(),
-  wait_s: z.number().min(0).max(INBOX_WAIT_S_MAX).describe('Wait so many seconds for something unread, if there is nothing').optional(),
+  wait_s: z
+    .number()
+    .min(0)
+    .max(INBOX_WAIT_S_MAX)
+    .describe('Wait so many seconds for something unread, if there is nothing')
+    .optional(),
 })
 
 export const checkInbox = tool({
@@ -29,7 +39,10 @@ export const checkInbox = tool({
 })
 
 /** The inbox as a tool and as a resource shows it. */
-export async function inboxAnswer(params: z.infer<typeof input>, context: Pick<ToolContext, 'call' | 'wrapper' | 'signal'>): Promise<Answer> {
+export async function inboxAnswer(
+  params: z.infer<typeof input>,
+  context: Pick<ToolContext, 'call' | 'wrapper' | 'signal'>,
+): Promise<Answer> {
   const { call, wrapper, signal } = context
   const { status = ['pending', 'accepted'], wait_s, ...rest } = params
   const limit = params.limit ?? INBOX_PAGE_COUNT_DEFAULT
@@ -50,12 +63,27 @@ function inboxPage(page: InboxPage, timedOut: boolean, wrapper: Wrapper): Answer
     items: page.items.map((item) => itemOf(item, wrapper)),
     unread_on_this_page: unread,
     timed_out: timedOut,
-    ...(page.next_cursor === undefined ? {} : { next_cursor: page.next_cursor, left: 'There are more: call again with cursor.' }),
+    ...(page.next_cursor === undefined
+      ? {}
+      : { next_cursor: page.next_cursor, left: 'There are more: call again with cursor.' }),
   })
 }
 
 function itemOf(item: InboxItem, wrapper: Wrapper) {
-  const { thread_id, intent, side, sender, recipient, status, final, unread_count, created_at, updated_at, age_s, preview } = item
+  const {
+    thread_id,
+    intent,
+    side,
+    sender,
+    recipient,
+    status,
+    final,
+    unread_count,
+    created_at,
+    updated_at,
+    age_s,
+    preview,
+  } = item
   return {
     thread_id,
     intent,

@@ -23,7 +23,9 @@ export const completeHandoff = tool({
   async run(input, { call, wrapper, signal, withKey }) {
     const { result_summary, artifacts } = input
     checkSize({ result_summary, artifacts })
-    const done = await withKey(input, (metadata) => call('tasks/update', { ...input, status: 'completed', metadata }, { signal }))
+    const done = await withKey(input, (metadata) =>
+      call('tasks/update', { ...input, status: 'completed', metadata }, { signal }),
+    )
     return answer(wrapper, commonOf(done))
   },
 })

@@ -32,11 +32,30 @@ export const handoffToTeammate = tool({
     checkSize({ summary, artifacts, record, question, proposed_action })
     const sent = await withKey(input, (metadata) => {
       const message = { role: 'user', parts: [{ type: 'text' as const, text: summary }] }
-      const params = { recipient: to, intent, message, artifacts, question, proposed_action, record, parent_thread_id, metadata }
+      const params = {
+        recipient: to,
+        intent,
+        message,
+        artifacts,
+        question,
+        proposed_action,
+        record,
+        parent_thread_id,
+        metadata,
+      }
       return call('message/send', params, { signal })
     })
     const { message_id, sequence_no, revision_id, artifact_ids, similar, warnings } = sent
     const next = `Look again later: view_thread with thread_id ${sent.thread_id}, or check_inbox with side "out".`
-    return answer(wrapper, { ...commonOf(sent), message_id, sequence_no, revision_id, artifact_ids, similar, warnings, next })
+    return answer(wrapper, {
+      ...commonOf(sent),
+      message_id,
+      sequence_no,
+      revision_id,
+      artifact_ids,
+      similar,
+      warnings,
+      next,
+    })
   },
 })

@@ -25,8 +25,16 @@ export const listTeammates = tool({
       const items = waiting.slice(0, count)
       const left = waiting.length - count
       const after = items.at(-1)?.handle
-      const next = left > 0 ? encodePlace({ ...place, ...(after === undefined ? {} : { after }) }) : page.next_cursor && encodePlace({ page: page.next_cursor })
-      const found = answer(wrapper, { items, ...(next === undefined ? {} : { next_cursor: next, left: { items: left, and_more: page.next_cursor !== undefined } }) })
+      const next =
+        left > 0
+          ? encodePlace({ ...place, ...(after === undefined ? {} : { after }) })
+          : page.next_cursor && encodePlace({ page: page.next_cursor })
+      const found = answer(wrapper, {
+        items,
+        ...(next === undefined
+          ? {}
+          : { next_cursor: next, left: { items: left, and_more: page.next_cursor !== undefined } }),
+      })
       if (fits(found) || count <= 1) return found
     }
   },

@@ -4,7 +4,14 @@
  * A block is three lines: a start marker with verified facts, the fixed sentence, the content as JSON on one line;
  * then an end marker. The nonce of its markers is made when the content is read, so nobody could have written it before.
  */
-import { type ArtifactListing, type Content, type EntryContent, type Party, type Untrusted, untrusted } from '../rpc/client.ts'
+import {
+  type ArtifactListing,
+  type Content,
+  type EntryContent,
+  type Party,
+  type Untrusted,
+  untrusted,
+} from '../rpc/client.ts'
 import { escaped, visible } from './visible.ts'
 
 const NONCE_BYTES = 16
@@ -67,7 +74,10 @@ export function createWrapper(dice: (count: number) => Uint8Array): Wrapper {
   function wrap(value: unknown, facts: PeerFacts): { untrusted: Wrapped } {
     const nonce = Array.from(dice(NONCE_BYTES), (byte) => byte.toString(16).padStart(2, '0')).join('')
     const start = `${MARKER}peer-data ${nonce} ${header(facts)}>>>`
-    const wrapped = { nonce, block: [start, SENTENCE, quote(value), `${MARKER}end-of-peer-data ${nonce}>>>`].join('\n') }
+    const wrapped = {
+      nonce,
+      block: [start, SENTENCE, quote(value), `${MARKER}end-of-peer-data ${nonce}>>>`].join('\n'),
+    }
     made.add(wrapped)
     return { untrusted: wrapped }
   }
@@ -77,7 +87,9 @@ export function createWrapper(dice: (count: number) => Uint8Array): Wrapper {
   }
 
   function showDetails(details: Record<string, unknown>, facts: PeerFacts): Record<string, unknown> {
-    return mapObject(details, (value, key) => (key === 'untrusted' ? wrap(value, facts).untrusted : inner(value, facts)))
+    return mapObject(details, (value, key) =>
+      key === 'untrusted' ? wrap(value, facts).untrusted : inner(value, facts),
+    )
   }
 
   function inner(value: unknown, facts: PeerFacts): unknown {
@@ -115,9 +127,14 @@ export function createWrapper(dice: (count: number) => Uint8Array): Wrapper {
 }
 
 /** What one author wrote in one entry, with the names of its artifacts, as one content. */
-export function withArtifacts(words: Content<EntryContent> | undefined, artifacts: readonly ArtifactListing[]): Content<AuthorsWords> | undefined {
+export function withArtifacts(
+  words: Content<EntryContent> | undefined,
+  artifacts: readonly ArtifactListing[],
+): Content<AuthorsWords> | undefined {
   if (words === undefined && artifacts.length === 0) return undefined
-  const foreign = [words, ...artifacts.map(({ content }) => content)].some((content) => content?.untrusted !== undefined)
+  const foreign = [words, ...artifacts.map(({ content }) => content)].some(
+    (content) => content?.untrusted !== undefined,
+  )
   const names = Object.fromEntries(artifacts.map(({ artifact_id, content }) => [artifact_id, plain(content)]))
   const value = { ...(words && plain(words)), ...(artifacts.length === 0 ? {} : { artifacts: names }) }
   return foreign ? { untrusted: untrusted(value) } : { own: value }
@@ -167,6 +184,9 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-function mapObject(value: Record<string, unknown>, change: (item: unknown, key: string) => unknown): Record<string, unknown> {
+function mapObject(
+  value: Record<string, unknown>,
+  change: (item: unknown, key: string) => unknown,
+): Record<string, unknown> {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, change(item, key)]))
 }

@@ -29,8 +29,11 @@ export const readArtifact = tool({
       .optional(),
   }),
   async run({ thread_id, artifact_id, offset, max_bytes = ARTIFACT_READ_BYTES_DEFAULT }, { call, wrapper, signal }) {
-    for (let bytes = max_bytes; ; ) {
-      const found = sliceAnswer(await call('relay/artifact', { thread_id, artifact_id, offset, max_bytes: bytes }, { signal }), wrapper)
+    for (let bytes = max_bytes; ;) {
+      const found = sliceAnswer(
+        await call('relay/artifact', { thread_id, artifact_id, offset, max_bytes: bytes }, { signal }),
+        wrapper,
+      )
       if (fits(found) || bytes <= SLICE_BYTES_MIN) return found
       bytes = Math.max(SLICE_BYTES_MIN, Math.floor((bytes * ANSWER_LENGTH_CHARS_MAX * 0.95) / lengthOf(found)))
     }
@@ -41,5 +44,18 @@ function sliceAnswer(slice: ArtifactSlice, wrapper: Wrapper): Answer {
   const { thread_id, artifact_id, type, from, entry_id, offset, size, sha256, truncated, next_offset, encoding } = slice
   const content = wrapper.show(slice.content, { from, thread_id, entry_id })
   const left = next_offset === undefined ? {} : { next_offset, left_bytes: size - next_offset }
-  return answer(wrapper, { thread_id, artifact_id, type, from: partyOf(from), entry_id, offset, size, sha256, truncated, ...left, encoding, content })
+  return answer(wrapper, {
+    thread_id,
+    artifact_id,
+    type,
+    from: partyOf(from),
+    entry_id,
+    offset,
+    size,
+    sha256,
+    truncated,
+    ...left,
+    encoding,
+    content,
+  })
 }

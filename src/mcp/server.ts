@@ -79,8 +79,14 @@ export async function runMcp({ socketPath, start, stdin, stdout, stderr, version
     if (error instanceof CallRefused) return error.toObject(error.requestId)
     const requestId = `req_${newId().replaceAll('-', '')}`
     if (error instanceof ApiError) return error.toObject(requestId)
-    system.log.error('a call failed unexpectedly', { request_id: requestId, about, error: error instanceof Error ? error.stack : error })
-    return new ApiError('internal', 'The relay failed to answer this call.', { hint: `Tell the human: ${requestId} is in the log.` }).toObject(requestId)
+    system.log.error('a call failed unexpectedly', {
+      request_id: requestId,
+      about,
+      error: error instanceof Error ? error.stack : error,
+    })
+    return new ApiError('internal', 'The relay failed to answer this call.', {
+      hint: `Tell the human: ${requestId} is in the log.`,
+    }).toObject(requestId)
   }
 
   async function callTool(found: Tool, args: unknown, signal: AbortSignal): Promise<Answer> {
@@ -106,7 +112,13 @@ export async function runMcp({ socketPath, start, stdin, stdout, stderr, version
   const within = (signal: AbortSignal) => AbortSignal.any([signal, over.signal])
 
   server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: TOOLS.map(({ run: _, title, annotations, ...rest }) => ({ ...rest, title, annotations: { title, ...annotations } })),
+    tools: TOOLS.map(({ name, title, description, inputSchema, annotations }) => ({
+      name,
+      title,
+      description,
+      inputSchema,
+      annotations: { title, ...annotations },
+    })),
   }))
   server.setRequestHandler(CallToolRequestSchema, ({ params }, extra) =>
     busy.during(async () => {
@@ -141,20 +153,35 @@ export async function runMcp({ socketPath, start, stdin, stdout, stderr, version
     subscriptions.remove(uri)
     return {}
   })
-  server.setRequestHandler(ListPromptsRequestSchema, () => ({ prompts: PROMPTS.map(({ text: _, ...prompt }) => prompt) }))
+  server.setRequestHandler(ListPromptsRequestSchema, () => ({
+    prompts: PROMPTS.map(({ name, title, description, arguments: args }) => ({
+      name,
+      title,
+      description,
+      arguments: args,
+    })),
+  }))
   server.setRequestHandler(GetPromptRequestSchema, ({ params }) =>
     orProtocolError(params.name, () => {
       const found = PROMPTS.find(({ name }) => name === params.name)
-      if (found === undefined) throw new ApiError('invalid_params', 'there is no such prompt', { hint: PROMPTS.map(({ name }) => name).join(', ') })
+      if (found === undefined)
+        throw new ApiError('invalid_params', 'there is no such prompt', {
+          hint: PROMPTS.map(({ name }) => name).join(', '),
+        })
       const text = found.text(params.arguments ?? {})
-      return { description: found.description, messages: [{ role: 'user' as const, content: { type: 'text' as const, text } }] }
+      return {
+        description: found.description,
+        messages: [{ role: 'user' as const, content: { type: 'text' as const, text } }],
+      }
     }),
   )
 
   const ended = Promise.withResolvers<void>()
   const release = listenForTheEnd({ stdin, stdout, system, end: ended.resolve, idle: busy.idle })
-  server.onclose = ended.resolve
-  server.onerror = (error) => system.log.warn('a line that is no request', { error: error.message })
+  Object.assign(server, {
+    onclose: ended.resolve,
+    onerror: (error: Error) => system.log.warn('a line that is no request', { error: error.message }),
+  })
   await server.connect(new StdioServerTransport(stdin, stdout, { maxBufferSize: LINE_SIZE_BYTES_MAX }))
   await ended.promise
   release()

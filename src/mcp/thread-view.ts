@@ -35,7 +35,10 @@ export function threadPage(view: ThreadView, options: PageOptions): ThreadPage {
   const start = place.after === undefined ? 0 : view.entries.findIndex(({ entry_id }) => entry_id === place.after) + 1
   const waiting = view.entries.slice(start)
   const [first] = waiting
-  if (first !== undefined && (place.offset !== undefined || !fits(build([showEntry(first, view, wrapper)], 1).answer))) {
+  if (
+    first !== undefined &&
+    (place.offset !== undefined || !fits(build([showEntry(first, view, wrapper)], 1).answer))
+  ) {
     return partOf(first)
   }
   const empty = lengthOf(build([], 0).answer)
@@ -54,14 +57,19 @@ export function threadPage(view: ThreadView, options: PageOptions): ThreadPage {
   function build(entries: ShownEntry[], count: number, offset?: number): ThreadPage {
     const left = waiting.length - count
     const after = offset === undefined ? (waiting[count - 1]?.entry_id ?? place.after) : place.after
-    const rest: Place = { ...(place.page === undefined ? {} : { page: place.page }), ...(after === undefined ? {} : { after }) }
+    const rest: Place = {
+      ...(place.page === undefined ? {} : { page: place.page }),
+      ...(after === undefined ? {} : { after }),
+    }
     const whole = left === 0
     const next = whole ? nextPage(view) : encodePlace(offset === undefined ? rest : { ...rest, offset })
     const value = {
       ...factsOf(view),
       ...options.extra,
       entries,
-      ...(next === undefined ? {} : { next_cursor: next, left: { entries: left, and_more: view.next_cursor !== undefined } }),
+      ...(next === undefined
+        ? {}
+        : { next_cursor: next, left: { entries: left, and_more: view.next_cursor !== undefined } }),
     }
     return { answer: answer(wrapper, value), whole }
   }
@@ -71,13 +79,16 @@ export function threadPage(view: ThreadView, options: PageOptions): ThreadPage {
     const words = withArtifacts(entry.content, entry.artifacts ?? []) ?? { own: {} }
     const pieces = wrapper.inPieces(words, peerFacts(entry, view))
     const from = place.offset ?? 0
-    for (let length = ANSWER_LENGTH_CHARS_MAX; ; ) {
+    for (let length = ANSWER_LENGTH_CHARS_MAX; ;) {
       const { shown: content, to } = pieces.show(from, length)
       const part = { ...entryFacts(entry), content, content_part: { from, to, of: pieces.length } }
       const page = to < pieces.length ? build([part], 0, to) : build([part], 1)
       const size = lengthOf(page.answer)
       if (size <= ANSWER_LENGTH_CHARS_MAX || length <= PIECE_LENGTH_CHARS_MIN) return page
-      length = Math.max(PIECE_LENGTH_CHARS_MIN, Math.floor(((to - from) * ANSWER_LENGTH_CHARS_MAX * PIECE_MARGIN) / size))
+      length = Math.max(
+        PIECE_LENGTH_CHARS_MIN,
+        Math.floor(((to - from) * ANSWER_LENGTH_CHARS_MAX * PIECE_MARGIN) / size),
+      )
     }
   }
 }

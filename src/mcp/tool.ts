@@ -42,8 +42,18 @@ export interface Tool {
   run(args: unknown, context: ToolContext): Promise<Answer>
 }
 
-export const READS: Annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true }
-export const WRITES: Annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true }
+export const READS: Annotations = {
+  readOnlyHint: true,
+  destructiveHint: false,
+  idempotentHint: true,
+  openWorldHint: true,
+}
+export const WRITES: Annotations = {
+  readOnlyHint: false,
+  destructiveHint: false,
+  idempotentHint: false,
+  openWorldHint: true,
+}
 /** It ends something that cannot be opened again. */
 export const ENDS: Annotations = { ...WRITES, destructiveHint: true }
 

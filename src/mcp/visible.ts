@@ -14,5 +14,8 @@ export function visible(text: string): string {
 
 /** `\uXXXX` for each UTF-16 unit. */
 export function escaped(text: string): string {
-  return Array.from({ length: text.length }, (_, index) => `\\u${text.charCodeAt(index).toString(16).padStart(4, '0')}`).join('')
+  return Array.from(
+    { length: text.length },
+    (_, index) => `\\u${text.charCodeAt(index).toString(16).padStart(4, '0')}`,
+  ).join('')
 }

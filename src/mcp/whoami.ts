@@ -12,7 +12,22 @@ export const whoami = tool({
   annotations: READS,
   input: z.strictObject({}),
   async run(_, { call, wrapper, signal }) {
-    const { handle, member, device, peer_id, workspaces, role, kind, owner, node_state, reachable_peers } = await call('relay/whoami', {}, { signal })
-    return answer(wrapper, { handle, member, device, peer_id, workspaces, role, kind, owner, node_state, reachable_peers })
+    const { handle, member, device, peer_id, workspaces, role, kind, owner, node_state, reachable_peers } = await call(
+      'relay/whoami',
+      {},
+      { signal },
+    )
+    return answer(wrapper, {
+      handle,
+      member,
+      device,
+      peer_id,
+      workspaces,
+      role,
+      kind,
+      owner,
+      node_state,
+      reachable_peers,
+    })
   },
 })

@@ -22,7 +22,8 @@ export interface FoundOptions {
  */
 export async function foundWorkspace(options: FoundOptions): Promise<{ handle: string; successorWords: string[] }> {
   const { store, system, seed, member, team, deviceName } = options
-  for await (const _ of store.range('roster', { limit: 1 })) {
+  const held = await store.range('roster', { limit: 1 })[Symbol.asyncIterator]().next()
+  if (held.done !== true) {
     throw new ApiError('invalid_params', 'This home has a workspace already.', {
       hint: 'Run relay-node status to see it, or set RELAY_NODE_HOME to another folder for a second one.',
     })

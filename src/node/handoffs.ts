@@ -245,7 +245,7 @@ function requireRoster(held: Held) {
 
 function checkIntent(params: NewHandoffParams): void {
   const { intent } = params
-  if (!INTENTS.includes(intent)) throw new ApiError('invalid_params', `There is no intent ${String(intent)}; there are ${INTENTS.join(', ')}.`)
+  if (!INTENTS.includes(intent)) throw new ApiError('invalid_params', `There is no intent ${intent}; there are ${INTENTS.join(', ')}.`)
   if ((intent === 'propose_action') !== (params.proposed_action !== undefined)) {
     throw new ApiError('invalid_intent_payload', 'proposed_action stands exactly with intent propose_action.', {
       hint: 'Give proposed_action {description, target_files, rationale}, or take intent inform or ask_question.',

@@ -114,7 +114,7 @@ export function factsOf(row: ThreadRow): ThreadFacts {
 
 export function outboxOf(held: Held, device: Hex): Map<Hex, Hex> {
   let items = held.outbox.get(device)
-  if (!items) held.outbox.set(device, (items = new Map()))
+  if (!items) held.outbox.set(device, (items = new Map<Hex, Hex>()))
   return items
 }
 

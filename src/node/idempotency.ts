@@ -35,8 +35,7 @@ export function once<T>(held: Held, call: Call, task: (turn: Turn) => Promise<T>
 }
 
 function payloadHash(params: Call['params']): Hex {
-  const { metadata: _, ...payload } = params
-  return hash('payload', [JSON.stringify(sortKeys(payload))])
+  return hash('payload', [JSON.stringify(sortKeys({ ...params, metadata: undefined }))])
 }
 
 function sortKeys(value: unknown): unknown {

@@ -15,8 +15,8 @@ export function decodeRow(bytes: Uint8Array): Value {
   return decoded.value
 }
 
-function decodeJson<T>(bytes: Uint8Array): T {
-  return JSON.parse(new TextDecoder().decode(bytes)) as T
+function decodeJson(bytes: Uint8Array): unknown {
+  return JSON.parse(new TextDecoder().decode(bytes))
 }
 
 function encodeJson(value: unknown): Uint8Array {
@@ -79,11 +79,11 @@ export function putThreadRow(thread: Hex, row: ThreadRow): Write {
 
 export async function getThreadRow(store: Store, thread: Hex): Promise<ThreadRow | undefined> {
   const value = await store.get('thread', thread)
-  return value && decodeJson<ThreadRow>(value)
+  return value && (decodeJson(value) as ThreadRow)
 }
 
 export async function* readThreadRows(store: Store): AsyncIterable<[thread: Hex, row: ThreadRow]> {
-  for await (const [thread, value] of store.range('thread')) yield [thread, decodeJson<ThreadRow>(value)]
+  for await (const [thread, value] of store.range('thread')) yield [thread, decodeJson(value) as ThreadRow]
 }
 
 export function putInbox(arrival: number, thread: Hex): Write {
@@ -131,13 +131,13 @@ export function putReceipt(scope: string, key: string, receipt: Receipt): Write 
 
 export async function getReceipt(store: Store, scope: string, key: string): Promise<Receipt | undefined> {
   const value = await store.get('receipt', `${scope}/${key}`)
-  return value && decodeJson<Receipt>(value)
+  return value && (decodeJson(value) as Receipt)
 }
 
 /** Deletions of the receipts made before `before` (ms). */
 export async function oldReceipts(store: Store, before: number): Promise<Write[]> {
   const writes: Write[] = []
-  for await (const [key, value] of store.range('receipt')) if (decodeJson<Receipt>(value).at < before) writes.push({ type: 'del', space: 'receipt', key })
+  for await (const [key, value] of store.range('receipt')) if ((decodeJson(value) as Receipt).at < before) writes.push({ type: 'del', space: 'receipt', key })
   return writes
 }
 
@@ -155,7 +155,7 @@ export function putPeer(device: Hex, row: PeerRow): Write {
 }
 
 export async function* readPeers(store: Store): AsyncIterable<[device: Hex, row: PeerRow]> {
-  for await (const [device, value] of store.range('peer')) yield [device, decodeJson<PeerRow>(value)]
+  for await (const [device, value] of store.range('peer')) yield [device, decodeJson(value) as PeerRow]
 }
 
 // refused: <arrival> → proof

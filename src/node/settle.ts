@@ -93,7 +93,8 @@ export function applyPreview(thread: Thread, row: ThreadRow, gained: { node: Nod
 
 /** The first `count` characters, never half of a surrogate pair. */
 function firstChars(text: string, count: number): string {
-  return [...text.slice(0, 2 * count)].slice(0, count).join('')
+  const cut = text.slice(0, count)
+  return cut.isWellFormed() ? cut : cut.slice(0, -1)
 }
 
 export function textHash(text: string): Hex {

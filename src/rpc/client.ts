@@ -13,7 +13,13 @@ import type {
 } from '../node/api.ts'
 import { parseEvents } from './event-stream.ts'
 import { tooLarge } from './refusals.ts'
-import { type AcceptUpdate, type CompleteUpdate, type MethodName, type Methods, REQUEST_SIZE_BYTES_MAX } from './schema.ts'
+import {
+  type AcceptUpdate,
+  type CompleteUpdate,
+  type MethodName,
+  type Methods,
+  REQUEST_SIZE_BYTES_MAX,
+} from './schema.ts'
 
 export { API_ERRORS, ApiError, type ApiSymbol, type ErrorObject } from '../node/api-error.ts'
 export type {
@@ -59,7 +65,11 @@ export class NodeNotRunning extends Error {
 /** A node's refusal as it came over the socket, with the id under which the node knows it. */
 export class CallRefused extends ApiError {
   readonly requestId: string
-  constructor(symbol: ApiSymbol, message: string, options: { hint: string; details: Record<string, unknown>; requestId: string }) {
+  constructor(
+    symbol: ApiSymbol,
+    message: string,
+    options: { hint: string; details: Record<string, unknown>; requestId: string },
+  ) {
     super(symbol, message, options)
     this.name = 'CallRefused'
     this.requestId = options.requestId
@@ -138,7 +148,7 @@ export function createRpcClient({ socketPath, session }: RpcClientOptions): RpcC
       const request = httpRequest({ socketPath, ...rest, ...(signal === undefined ? {} : { signal }) })
       request.once('response', resolve)
       request.once('error', (cause: NodeJS.ErrnoException) => {
-        reject(signal?.aborted === true ? signal.reason : lost(socketPath, cause))
+        reject(signal?.aborted === true ? reasonOf(signal) : lost(socketPath, cause))
       })
       request.end(body)
     })
@@ -147,7 +157,13 @@ export function createRpcClient({ socketPath, session }: RpcClientOptions): RpcC
   async function* events(signal?: AbortSignal, opened?: () => void): AsyncGenerator<NodeEvent> {
     const gone = (cause?: unknown) => new NodeNotRunning('The node went away.', { mayBeDone: false, cause })
     try {
-      const response = await send({ method: 'GET', path: '/events', headers: { 'relay-session': session }, agent: false, signal })
+      const response = await send({
+        method: 'GET',
+        path: '/events',
+        headers: { 'relay-session': session },
+        agent: false,
+        signal,
+      })
       opened?.()
       yield* parseEvents(response)
     } catch (error) {
@@ -169,9 +185,15 @@ interface SendOptions {
   signal?: AbortSignal | undefined
 }
 
+function reasonOf({ reason }: AbortSignal): Error {
+  return reason instanceof Error ? reason : new Error(String(reason))
+}
+
 function lost(socketPath: string, cause: NodeJS.ErrnoException): NodeNotRunning {
   const nobody = cause.code === 'ENOENT' || cause.code === 'ECONNREFUSED'
-  const message = nobody ? `No node is running at ${socketPath}.` : `The connection to the node broke (${cause.code ?? cause.message}).`
+  const message = nobody
+    ? `No node is running at ${socketPath}.`
+    : `The connection to the node broke (${cause.code ?? cause.message}).`
   return new NodeNotRunning(message, { mayBeDone: !nobody, cause })
 }
 
@@ -181,15 +203,20 @@ async function readText(response: IncomingMessage, signal: AbortSignal | undefin
     for await (const chunk of response) chunks.push(chunk as Buffer)
     return Buffer.concat(chunks).toString()
   } catch (cause) {
-    if (signal?.aborted === true) throw signal.reason
-    throw new NodeNotRunning('The connection to the node broke before its answer was whole.', { mayBeDone: true, cause })
+    if (signal?.aborted === true) throw reasonOf(signal)
+    throw new NodeNotRunning('The connection to the node broke before its answer was whole.', {
+      mayBeDone: true,
+      cause,
+    })
   }
 }
 
 function readAnswer(body: string): unknown {
   const parsed = answer.safeParse(parseOrNothing(body))
   if (!parsed.success) {
-    throw new ApiError('internal', 'What listens on the socket does not answer as a node does.', { hint: 'Run: relay-node doctor' })
+    throw new ApiError('internal', 'What listens on the socket does not answer as a node does.', {
+      hint: 'Run: relay-node doctor',
+    })
   }
   if (parsed.data.error === undefined) return parsed.data.result
   const { message, data } = parsed.data.error

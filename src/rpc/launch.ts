@@ -79,7 +79,9 @@ export async function whoAnswers(client: RpcClient): Promise<Hello | undefined> 
     if (error instanceof NodeNotRunning) return undefined
     throw error
   }
-  throw new ApiError('unauthenticated', 'Something else than a relay node listens on the socket.', { hint: 'Run: relay-node doctor' })
+  throw new ApiError('unauthenticated', 'Something else than a relay node listens on the socket.', {
+    hint: 'Run: relay-node doctor',
+  })
 }
 
 function understands(node: Hello, versions: VersionRange): boolean {
@@ -99,10 +101,14 @@ function misfit(node: Hello, versions: VersionRange): ApiError {
     })
   }
   const wait = Math.max(1, REPLACE_AGE_S_MIN - node.uptime_s)
-  return new ApiError('unauthenticated', `The running node (${node.version}) is older than this program and was started just now.`, {
-    hint: `Call again in ${wait} s: it is replaced then. Or run: relay-node stop`,
-    details: { node_version: node.version, retry_after: wait },
-  })
+  return new ApiError(
+    'unauthenticated',
+    `The running node (${node.version}) is older than this program and was started just now.`,
+    {
+      hint: `Call again in ${wait} s: it is replaced then. Or run: relay-node stop`,
+      details: { node_version: node.version, retry_after: wait },
+    },
+  )
 }
 
 /** Lets the old node finish what it is at; its socket goes last. */
@@ -117,12 +123,17 @@ async function stopNode(client: RpcClient, node: Hello, clock: Clock): Promise<v
   const silent = async () => ((await whoAnswers(client))?.pid === node.pid ? undefined : true)
   const ended = await eventually(silent, { clock, timeoutMs: STOP_TIMEOUT_MS })
   if (ended === undefined) {
-    throw new ApiError('unauthenticated', `The older node (pid ${node.pid}) does not end.`, { hint: 'Run: relay-node stop' })
+    throw new ApiError('unauthenticated', `The older node (pid ${node.pid}) does not end.`, {
+      hint: 'Run: relay-node stop',
+    })
   }
 }
 
 /** Looks until there is something to see, or time is up. */
-async function eventually<T>(look: () => Promise<T | undefined>, limits: { clock: Clock; timeoutMs: number }): Promise<T | undefined> {
+async function eventually<T>(
+  look: () => Promise<T | undefined>,
+  limits: { clock: Clock; timeoutMs: number },
+): Promise<T | undefined> {
   const { clock, timeoutMs } = limits
   const end = clock.now() + timeoutMs
   for (;;) {

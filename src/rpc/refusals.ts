@@ -25,7 +25,10 @@ export function check<T>(schema: z.ZodType<T>, value: unknown): T {
 
 export function invalidParams(findings: Finding[]): ApiError {
   const message = findings.map(({ field, rule }) => `${field} ${rule}`).join('; ')
-  return new ApiError('invalid_params', message, { hint: 'Correct what is named and call again.', details: { findings } })
+  return new ApiError('invalid_params', message, {
+    hint: 'Correct what is named and call again.',
+    details: { findings },
+  })
 }
 
 function findingsOf(issue: z.core.$ZodIssue, root: unknown): Finding[] {
@@ -63,7 +66,8 @@ function unitOf(origin: string): string {
 function fieldName(path: readonly PropertyKey[]): string {
   if (path.length === 0) return 'params'
   const name = path.reduce<string>(
-    (before, key) => (typeof key === 'number' ? `${before}[${key}]` : `${before}${before === '' ? '' : '.'}${String(key)}`),
+    (before, key) =>
+      typeof key === 'number' ? `${before}[${key}]` : `${before}${before === '' ? '' : '.'}${String(key)}`,
     '',
   )
   return name.length > NAME_LENGTH_CHARS_MAX ? `${name.slice(0, NAME_LENGTH_CHARS_MAX).toWellFormed()}…` : name

@@ -112,7 +112,14 @@ interface Method<M extends MethodName> {
 }
 
 const metadata: z.ZodType<WriteMetadata | undefined> = z
-  .strictObject({ client_idempotency_key: z.string().min(1).max(128).refine((key) => key.isWellFormed()).optional() })
+  .strictObject({
+    client_idempotency_key: z
+      .string()
+      .min(1)
+      .max(128)
+      .refine((key) => key.isWellFormed())
+      .optional(),
+  })
   .optional()
 
 const message = z
@@ -174,7 +181,11 @@ const complete: z.ZodType<CompleteUpdate> = z.strictObject({
   metadata,
 })
 
-const cancel: z.ZodType<CancelParams> = z.strictObject({ thread_id: shapes.id, reason: shapes.text.optional(), metadata })
+const cancel: z.ZodType<CancelParams> = z.strictObject({
+  thread_id: shapes.id,
+  reason: shapes.text.optional(),
+  metadata,
+})
 
 const readArtifact: z.ZodType<ArtifactParams> = z.strictObject({
   thread_id: shapes.id,
@@ -214,7 +225,9 @@ function has(params: unknown, field: string): boolean {
 
 function parseSend(params: unknown): NewHandoffParams | NewMessageParams {
   if (has(params, 'recipient') && has(params, 'thread_id')) {
-    throw invalidParams([{ field: 'recipient', rule: 'and thread_id exclude each other: a new handoff, or a message in one' }])
+    throw invalidParams([
+      { field: 'recipient', rule: 'and thread_id exclude each other: a new handoff, or a message in one' },
+    ])
   }
   if (has(params, 'thread_id')) {
     const parsed = check(newMessage, params)
@@ -239,7 +252,10 @@ function parseUpdate(params: unknown): AcceptUpdate | CompleteUpdate {
   return parsed
 }
 
-async function stop(host: Host, { params }: Call<{ pid?: number | undefined }>): Promise<{ stopping: true; pid: number }> {
+async function stop(
+  host: Host,
+  { params }: Call<{ pid?: number | undefined }>,
+): Promise<{ stopping: true; pid: number }> {
   const { pid } = host.hello()
   if (params.pid === undefined || params.pid === pid) return host.stop()
   throw new ApiError('state_changed', `The node is another process by now (pid ${pid}).`, {

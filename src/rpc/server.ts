@@ -65,14 +65,21 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     const request = requestId()
     if (error instanceof ApiError) return error.toObject(request)
     const { log } = system
-    log.error('a call failed unexpectedly', { request_id: request, method, error: error instanceof Error ? error.stack : error })
+    log.error('a call failed unexpectedly', {
+      request_id: request,
+      method,
+      error: error instanceof Error ? error.stack : error,
+    })
     const hint = `Look for ${request} with: relay-node logs`
     return new ApiError('internal', 'The node failed to answer this call.', { hint }).toObject(request)
   }
 
   function failure(c: Context<Env>, error: unknown, about: { id: Id; method: string }): Response {
     const { code, message, ...data } = errorObject(error, about.method)
-    return c.json({ jsonrpc: '2.0', id: about.id, error: { code, message, data } }, data.http_status as ContentfulStatusCode)
+    return c.json(
+      { jsonrpc: '2.0', id: about.id, error: { code, message, data } },
+      data.http_status as ContentfulStatusCode,
+    )
   }
 
   /** The session that the front end names, else one made for its connection. */
@@ -80,7 +87,9 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     const named = c.req.header('relay-session')
     if (named !== undefined) {
       if (uuid.safeParse(named).success) return named.toLowerCase()
-      throw new ApiError('invalid_request', 'header relay-session is not a UUID', { hint: 'Make one UUID for each session, or leave it out.' })
+      throw new ApiError('invalid_request', 'header relay-session is not a UUID', {
+        hint: 'Make one UUID for each session, or leave it out.',
+      })
     }
     const { socket } = c.env.incoming
     const known = sessions.get(socket) ?? uuidV4(system)
@@ -141,28 +150,52 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   app.use(async (c, next) => {
     // No page of a browser has business here. It cannot reach a socket of this kind; a proxy in between could.
     if (c.req.header('origin') === undefined) return next()
-    return failure(c, new ApiError('invalid_request', 'requests with an Origin header are refused', { hint: 'Call from a program, not from a web page.' }), NOBODY)
+    return failure(
+      c,
+      new ApiError('invalid_request', 'requests with an Origin header are refused', {
+        hint: 'Call from a program, not from a web page.',
+      }),
+      NOBODY,
+    )
   })
   app.post(
     '/rpc',
     async (c, next) => {
       const [type] = (c.req.header('content-type') ?? '').split(';')
       if (type?.trim().toLowerCase() === 'application/json') return next()
-      return failure(c, new ApiError('invalid_request', 'the content type must be application/json', { hint: "Add the header 'content-type: application/json'." }), NOBODY)
+      return failure(
+        c,
+        new ApiError('invalid_request', 'the content type must be application/json', {
+          hint: "Add the header 'content-type: application/json'.",
+        }),
+        NOBODY,
+      )
     },
     bodyLimit({
       maxSize: REQUEST_SIZE_BYTES_MAX,
-      onError: (c) => failure(c, tooLarge('request', Number(c.req.header('content-length')) || undefined, REQUEST_SIZE_BYTES_MAX), NOBODY),
+      onError: (c: Context<Env>) =>
+        failure(
+          c,
+          tooLarge('request', Number(c.req.header('content-length')) || undefined, REQUEST_SIZE_BYTES_MAX),
+          NOBODY,
+        ),
     }),
     rpc,
   )
   app.get('/events', (c) =>
     c.body(events.open(), 200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' }),
   )
-  app.notFound((c) => failure(c, new ApiError('method_not_found', 'there is no such path', { hint: 'Use POST /rpc or GET /events.' }), NOBODY))
+  app.notFound((c) =>
+    failure(
+      c,
+      new ApiError('method_not_found', 'there is no such path', { hint: 'Use POST /rpc or GET /events.' }),
+      NOBODY,
+    ),
+  )
   app.onError((error, c) => failure(c, error, NOBODY))
 
-  const server = createServer(getRequestListener(app.fetch, { overrideGlobalObjects: false }))
+  const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false })
+  const server = createServer((incoming, outgoing) => void listener(incoming, outgoing))
   // A connection costs a local front end nothing; closing an idle one would race with its next call.
   server.keepAliveTimeout = 0
 
@@ -200,7 +233,10 @@ function parseJson(bytes: ArrayBuffer): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch (cause) {
-    throw new ApiError('parse_error', 'the request is not JSON in UTF-8', { hint: 'Send one JSON-RPC 2.0 request.', cause })
+    throw new ApiError('parse_error', 'the request is not JSON in UTF-8', {
+      hint: 'Send one JSON-RPC 2.0 request.',
+      cause,
+    })
   }
 }
 

@@ -34,7 +34,10 @@ export const annotations = z.enum(['open', 'all'])
 
 const base64 = z
   .string()
-  .refine((value) => value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(value), 'must be base64 with padding (RFC 4648, section 4)')
+  .refine(
+    (value) => value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(value),
+    'must be base64 with padding (RFC 4648, section 4)',
+  )
 
 const fileFields = { type: z.literal('file'), name: filledText, media_type: filledText }
 

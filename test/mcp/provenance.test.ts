@@ -80,14 +80,20 @@ describe('a block', () => {
   })
 
   const hostile = fc.oneof(fc.constantFrom(...ATTACKS), fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }))
-  test.prop([fc.array(hostile).map((parts) => parts.join(''))])('has one start, one end, and gives back any text', (text) => {
-    expect(opened(wrapped(text))).toBe(text)
-  })
+  test.prop([fc.array(hostile).map((parts) => parts.join(''))])(
+    'has one start, one end, and gives back any text',
+    (text) => {
+      expect(opened(wrapped(text))).toBe(text)
+    },
+  )
 
-  test.prop([fc.jsonValue({ maxDepth: 4 }), hostile])('has one start, one end, and gives back any JSON', (value, key) => {
-    const sent = JSON.parse(JSON.stringify([value, { [key]: value }])) as unknown
-    expect(opened(wrapped(sent))).toEqual(sent)
-  })
+  test.prop([fc.jsonValue({ maxDepth: 4 }), hostile])(
+    'has one start, one end, and gives back any JSON',
+    (value, key) => {
+      const sent = JSON.parse(JSON.stringify([value, { [key]: value }])) as unknown
+      expect(opened(wrapped(sent))).toEqual(sent)
+    },
+  )
 
   it('is never the same twice', () => {
     const nonces = Array.from({ length: 100 }, () => wrapped('same').nonce)

@@ -16,11 +16,12 @@ function notices(agent: Agent): () => Promise<string> {
     if (first === undefined) arrived.push(uri)
     else first(uri)
   })
-  return () => new Promise((resolve) => {
-    const first = arrived.shift()
-    if (first === undefined) waiting.push(resolve)
-    else resolve(first)
-  })
+  return () =>
+    new Promise((resolve) => {
+      const first = arrived.shift()
+      if (first === undefined) waiting.push(resolve)
+      else resolve(first)
+    })
 }
 
 describe('resources', () => {
@@ -31,7 +32,11 @@ describe('resources', () => {
     const { resourceTemplates } = await agent.client.listResourceTemplates()
     expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual(['relay://thread/{id}'])
     const inbox = await agent.client.readResource({ uri: 'relay://inbox' })
-    expect(inbox.contents[0]).toMatchObject({ uri: 'relay://inbox', mimeType: 'text/plain', text: expect.stringContaining(FRANKS_THREAD) })
+    expect(inbox.contents[0]).toMatchObject({
+      uri: 'relay://inbox',
+      mimeType: 'text/plain',
+      text: expect.stringContaining(FRANKS_THREAD),
+    })
     await agent.client.readResource({ uri: THREAD })
     expect(node.calls.at(-1)).toMatchObject({ method: 'getThread', params: { mark_read: false } })
   })
@@ -39,7 +44,10 @@ describe('resources', () => {
   it('that do not exist are refused readably', async () => {
     const { agent } = await connected()
     for (const uri of ['relay://nothing', 'relay://thread/', 'file:///etc/passwd']) {
-      await expect(agent.client.readResource({ uri })).rejects.toMatchObject({ code: -32602, message: expect.stringContaining('there is no such resource') })
+      await expect(agent.client.readResource({ uri })).rejects.toMatchObject({
+        code: -32602,
+        message: expect.stringContaining('there is no such resource'),
+      })
       await expect(agent.client.subscribeResource({ uri })).rejects.toMatchObject({ code: -32602 })
     }
     await expect(agent.client.readResource({ uri: 'relay://thread/th_typo' })).rejects.toMatchObject({ code: -32006 })
@@ -87,7 +95,10 @@ describe('prompts', () => {
       { text: expect.stringMatching(/frank@acme about the users endpoint/) },
       { text: expect.stringContaining('th_1') },
     ])
-    await expect(agent.client.getPrompt({ name: 'handoff' })).rejects.toMatchObject({ code: -32602, message: expect.stringContaining('to is required') })
+    await expect(agent.client.getPrompt({ name: 'handoff' })).rejects.toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('to is required'),
+    })
     await expect(agent.client.getPrompt({ name: 'none' })).rejects.toMatchObject({ code: -32602 })
   })
 })

@@ -15,7 +15,8 @@ const INITIALIZE = {
   params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '0' } },
 }
 const line = (message: unknown) => `${JSON.stringify(message)}\n`
-const toolCall = (id: number, name: string, args: unknown = {}) => line({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args } })
+const toolCall = (id: number, name: string, args: unknown = {}) =>
+  line({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args } })
 
 async function read(stream: NodeJS.ReadableStream): Promise<string> {
   let text = ''
@@ -49,9 +50,12 @@ describe('stdout', () => {
     child.stdin.write(toolCall(3, 'whoami'))
     child.stdin.write(toolCall(4, 'view_thread', { thread_id: FRANKS_THREAD }))
     child.stdin.end(line({ jsonrpc: '2.0', id: 5, method: 'tools/list' }))
-    const lines = (await output).trimEnd().split('\n').map((text) => JSON.parse(text) as { jsonrpc: string; id: number })
+    const lines = (await output)
+      .trimEnd()
+      .split('\n')
+      .map((text) => JSON.parse(text) as { jsonrpc: string; id: number })
     expect(lines.every(({ jsonrpc }) => jsonrpc === '2.0')).toBe(true)
-    expect(lines.map(({ id }) => id).toSorted()).toEqual([1, 2, 3, 4, 5])
+    expect(lines.map(({ id }) => id).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5])
   })
 
   it('stays clean when something is printed to the console', async () => {
@@ -117,7 +121,10 @@ describe('the process', () => {
   it.skipIf(process.platform === 'win32')('ends when its parent is gone, even if stdin stays open', async () => {
     // The parent hands its own stdin on: the test keeps the other end open while the parent dies.
     const script = `require('node:child_process').spawn(process.execPath, [${JSON.stringify(ENTRY)}], { stdio: 'inherit' }).once('spawn', function () { console.error(this.pid) }); setInterval(() => {}, 1000)`
-    const parent = spawn(process.execPath, ['-e', script], { env: environment({ TEST_SOCKET: '/nowhere' }), stdio: 'pipe' })
+    const parent = spawn(process.execPath, ['-e', script], {
+      env: environment({ TEST_SOCKET: '/nowhere' }),
+      stdio: 'pipe',
+    })
     const [said] = await once(parent.stderr, 'data')
     const pid = Number(String(said))
     await awake(parent)
@@ -157,7 +164,7 @@ describe('the process', () => {
     const answer = agent.tool('check_inbox', { wait_s: 50 }, { signal: abort.signal })
     const signal = await held.arrived
     abort.abort('enough')
-    await expect(answer).rejects.toThrow()
+    await expect(answer).rejects.toBeDefined()
     const seen = Promise.withResolvers<void>()
     signal?.addEventListener('abort', () => seen.resolve())
     if (signal?.aborted !== true) await seen.promise
@@ -171,11 +178,15 @@ describe('what is loaded', () => {
       registerHooks({ resolve(name, context, next) { const found = next(name, context); seen.push(found.url); return found } })
       await import(${JSON.stringify(new URL('../../src/mcp/server.ts', import.meta.url).href)})
       console.log(seen.join('\\n'))`
-    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     const loaded = (await read(child.stdout)).trim().split('\n')
     expect(loaded.length).toBeGreaterThan(50)
     const ours = loaded.filter((url) => !url.includes('/node_modules/') && url.startsWith('file:'))
-    expect(ours.filter((url) => !/\/(protocol|src\/(rpc|mcp))\/[^/]+\.ts$|\/src\/node\/api(-error)?\.ts$/.test(url))).toEqual([])
+    expect(
+      ours.filter((url) => !/\/(protocol|src\/(rpc|mcp))\/[^/]+\.ts$|\/src\/node\/api(-error)?\.ts$/.test(url)),
+    ).toEqual([])
     expect(ours.filter((url) => /\/src\/rpc\/(server|launch|socket)\.ts$/.test(url))).toEqual([])
     expect(loaded.filter((url) => /libp2p|level|hono|@chainsafe|commander|pino/.test(url))).toEqual([])
   })

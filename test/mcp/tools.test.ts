@@ -9,15 +9,43 @@ import { connected } from './mcp-fixture.ts'
 const MISTAKES: [string, Record<string, unknown>, string][] = [
   ['whoami', { extra: 1 }, 'invalid_params -32602: extra is not a known field'],
   ['view_thread', {}, 'invalid_params -32602: thread_id is required and must be a string'],
-  ['handoff_to_teammate', { to: 'frank@acme', intent: 'inform', summary: '' }, 'invalid_params -32602: summary must not be empty'],
-  ['handoff_to_teammate', { to: 'frank@acme', intent: 'propose_action', summary: 'x' }, 'invalid_intent_payload -32012: proposed_action is required with intent propose_action'],
-  ['handoff_to_teammate', { to: 'frank@acme', intent: 'inform', summary: 'x', question: 'y' }, 'invalid_intent_payload -32012: question is not allowed with intent inform'],
-  ['handoff_to_teammate', { to: 'frank@acme', intent: 'inform', summary: 'x', artifacts: [{ type: 'zip' }] }, 'invalid_params -32602: artifacts[0].type must be one of'],
-  ['handoff_to_teammate', { to: 'frank@acme', intent: 'inform', summary: 'x'.repeat(1024 * 1024) }, 'payload_too_large -32016: summary'],
-  ['send_message', { thread_id: 't', body: 'x', artifacts: Array.from({ length: 17 }, () => ({ type: 'link', url: 'a' })) }, 'payload_too_large -32016: 17 artifacts'],
+  [
+    'handoff_to_teammate',
+    { to: 'frank@acme', intent: 'inform', summary: '' },
+    'invalid_params -32602: summary must not be empty',
+  ],
+  [
+    'handoff_to_teammate',
+    { to: 'frank@acme', intent: 'propose_action', summary: 'x' },
+    'invalid_intent_payload -32012: proposed_action is required with intent propose_action',
+  ],
+  [
+    'handoff_to_teammate',
+    { to: 'frank@acme', intent: 'inform', summary: 'x', question: 'y' },
+    'invalid_intent_payload -32012: question is not allowed with intent inform',
+  ],
+  [
+    'handoff_to_teammate',
+    { to: 'frank@acme', intent: 'inform', summary: 'x', artifacts: [{ type: 'zip' }] },
+    'invalid_params -32602: artifacts[0].type must be one of',
+  ],
+  [
+    'handoff_to_teammate',
+    { to: 'frank@acme', intent: 'inform', summary: 'x'.repeat(1024 * 1024) },
+    'payload_too_large -32016: summary',
+  ],
+  [
+    'send_message',
+    { thread_id: 't', body: 'x', artifacts: Array.from({ length: 17 }, () => ({ type: 'link', url: 'a' })) },
+    'payload_too_large -32016: 17 artifacts',
+  ],
   ['send_message', { thread_id: 't', body: 'a\ud800' }, 'invalid_params -32602: body must be well-formed Unicode'],
   ['check_inbox', { limit: 0 }, 'invalid_params -32602: limit must be at least 1'],
-  ['view_thread', { thread_id: 't', cursor: 'bad' }, 'invalid_params -32602: cursor is not one that this tool gave out'],
+  [
+    'view_thread',
+    { thread_id: 't', cursor: 'bad' },
+    'invalid_params -32602: cursor is not one that this tool gave out',
+  ],
   ['destroy_everything', {}, 'method_not_found -32601: '],
 ]
 
@@ -39,16 +67,25 @@ describe('the table', () => {
     ])
   })
 
-  it.each(TOOLS.map((tool) => [tool.name, tool] as const))('%s keeps to what hosts accept', (name, { title, description, annotations, inputSchema }) => {
-    expect(name).toMatch(/^[a-z][a-z0-9_]{2,30}$/)
-    expect(title).not.toBe('')
-    expect(bytes(description)).toBeLessThanOrEqual(1024)
-    expect(Object.keys(annotations).toSorted()).toEqual(['destructiveHint', 'idempotentHint', 'openWorldHint', 'readOnlyHint'])
-    expect(inputSchema.type).toBe('object')
-    expect(inputSchema['additionalProperties']).toBe(false)
-    for (const keyword of ['anyOf', 'oneOf', 'allOf', 'if', 'not', '$ref', '$schema']) expect(inputSchema).not.toHaveProperty(keyword)
-    expect(JSON.stringify(inputSchema)).not.toContain('"oneOf"')
-  })
+  it.each(TOOLS.map((tool) => [tool.name, tool] as const))(
+    '%s keeps to what hosts accept',
+    (name, { title, description, annotations, inputSchema }) => {
+      expect(name).toMatch(/^[a-z][a-z0-9_]{2,30}$/)
+      expect(title).not.toBe('')
+      expect(bytes(description)).toBeLessThanOrEqual(1024)
+      expect(Object.keys(annotations).toSorted()).toEqual([
+        'destructiveHint',
+        'idempotentHint',
+        'openWorldHint',
+        'readOnlyHint',
+      ])
+      expect(inputSchema.type).toBe('object')
+      expect(inputSchema['additionalProperties']).toBe(false)
+      for (const keyword of ['anyOf', 'oneOf', 'allOf', 'if', 'not', '$ref', '$schema'])
+        expect(inputSchema).not.toHaveProperty(keyword)
+      expect(JSON.stringify(inputSchema)).not.toContain('"oneOf"')
+    },
+  )
 
   it('has instructions of at most 2 KiB', () => {
     expect(bytes(INSTRUCTIONS)).toBeLessThanOrEqual(2048)
@@ -56,7 +93,9 @@ describe('the table', () => {
 
   it('shows the exact form of every artifact', () => {
     const { inputSchema } = TOOLS.find(({ name }) => name === 'handoff_to_teammate') ?? { inputSchema: {} }
-    const { artifacts } = (inputSchema as { properties: { artifacts: { items: { anyOf: { properties: Record<string, unknown> }[] } } } }).properties
+    const { artifacts } = (
+      inputSchema as { properties: { artifacts: { items: { anyOf: { properties: Record<string, unknown> }[] } } } }
+    ).properties
     expect(artifacts.items.anyOf.map(({ properties }) => Object.keys(properties))).toEqual([
       ['type', 'path', 'diff', 'base_commit'],
       ['type', 'path', 'git_sha', 'lines'],
@@ -91,14 +130,39 @@ describe('an agent', () => {
   it('hands off, writes, completes and cancels; each answer has the common part', async () => {
     const { agent, node } = await connected()
     const artifacts = [{ type: 'file_diff', path: 'a.py', diff: '-a\n+b\n' }]
-    const sent = await agent.tool('handoff_to_teammate', { to: 'frank@acme', intent: 'inform', summary: 'Done.', artifacts })
-    expect(sent).toMatchObject({ isError: false, structured: { status: 'pending', final: false, waiting_for: ['frank/frank-xps'], message_id: 'msg_1', similar: [], warnings: [] } })
+    const sent = await agent.tool('handoff_to_teammate', {
+      to: 'frank@acme',
+      intent: 'inform',
+      summary: 'Done.',
+      artifacts,
+    })
+    expect(sent).toMatchObject({
+      isError: false,
+      structured: {
+        status: 'pending',
+        final: false,
+        waiting_for: ['frank/frank-xps'],
+        message_id: 'msg_1',
+        similar: [],
+        warnings: [],
+      },
+    })
     const { thread_id } = sent.structured
-    expect(await agent.tool('send_message', { thread_id, body: 'More.', payload: { a: 1 } })).toMatchObject({ structured: { thread_id, sequence_no: 2, delivery: { stored_here: true } } })
-    expect(await agent.tool('cancel_handoff', { thread_id, reason: 'wrong' })).toMatchObject({ structured: { thread_id, status: 'cancelled', final: true } })
-    expect(await agent.tool('complete_handoff', { thread_id: FRANKS_THREAD, result_summary: 'ok', outcome: 'partial' })).toMatchObject({ structured: { status: 'completed' } })
+    expect(await agent.tool('send_message', { thread_id, body: 'More.', payload: { a: 1 } })).toMatchObject({
+      structured: { thread_id, sequence_no: 2, delivery: { stored_here: true } },
+    })
+    expect(await agent.tool('cancel_handoff', { thread_id, reason: 'wrong' })).toMatchObject({
+      structured: { thread_id, status: 'cancelled', final: true },
+    })
+    expect(
+      await agent.tool('complete_handoff', { thread_id: FRANKS_THREAD, result_summary: 'ok', outcome: 'partial' }),
+    ).toMatchObject({ structured: { status: 'completed' } })
     expect(node.calls.map(({ method }) => method)).toEqual(['sendHandoff', 'sendMessage', 'cancel', 'complete'])
-    expect(node.calls[0]?.params).toMatchObject({ recipient: 'frank@acme', message: { parts: [{ type: 'text', text: 'Done.' }] }, artifacts })
+    expect(node.calls[0]?.params).toMatchObject({
+      recipient: 'frank@acme',
+      message: { parts: [{ type: 'text', text: 'Done.' }] },
+      artifacts,
+    })
     expect(node.calls[3]?.params).toMatchObject({ result_summary: 'ok', outcome: 'partial' })
     expect(new Set(node.calls.map(({ caller }) => caller?.session)).size).toBe(1)
   })
@@ -106,7 +170,11 @@ describe('an agent', () => {
   it('accepts once: the thread with a checklist, then state_changed', async () => {
     const { agent } = await connected()
     const accepted = await agent.tool('accept_handoff', { thread_id: FRANKS_THREAD })
-    expect(accepted.structured).toMatchObject({ status: 'accepted', checklist: ['Look at the diff before you apply it.'], entries: [{ kind: 'create' }] })
+    expect(accepted.structured).toMatchObject({
+      status: 'accepted',
+      checklist: ['Look at the diff before you apply it.'],
+      entries: [{ kind: 'create' }],
+    })
     const again = await agent.tool('accept_handoff', { thread_id: FRANKS_THREAD })
     expect(again).toMatchObject({ isError: true, structured: { symbol: 'state_changed', code: -32010 } })
     const view = await agent.tool('view_thread', { thread_id: FRANKS_THREAD })
@@ -115,7 +183,9 @@ describe('an agent', () => {
 
   it('waits for news, and is told when none came', async () => {
     const { agent, node } = await connected()
-    expect(await agent.tool('check_inbox', { wait_s: 5 })).toMatchObject({ structured: { timed_out: true, items: [{ unread_count: 1 }] } })
+    expect(await agent.tool('check_inbox', { wait_s: 5 })).toMatchObject({
+      structured: { timed_out: true, items: [{ unread_count: 1 }] },
+    })
     expect(node.calls[0]?.params).toEqual({ status: ['pending', 'accepted'], limit: 50, wait_s: 5 })
   })
 })
@@ -123,13 +193,19 @@ describe('an agent', () => {
 describe('a refusal', () => {
   it('begins with symbol and number, and carries the error object', async () => {
     const { agent, node } = await connected()
-    const error = new ApiError('stale_revision', 'it moved on', { hint: 'Read it again.', details: { heads: ['rev_2'] } })
+    const error = new ApiError('stale_revision', 'it moved on', {
+      hint: 'Read it again.',
+      details: { heads: ['rev_2'] },
+    })
     node.failNext('getThread', error)
     const { text, structured, isError } = await agent.tool('view_thread', { thread_id: FRANKS_THREAD })
     expect(isError).toBe(true)
     expect(text).toMatch(/^stale_revision -32014: it moved on\n/)
     expect(text).toContain('hint: Read it again.')
-    expect(structured).toEqual({ ...error.toObject(structured['request_id'] as string), request_id: expect.stringMatching(/^req_[0-9a-f]{32}$/) })
+    expect(structured).toEqual({
+      ...error.toObject(structured['request_id'] as string),
+      request_id: expect.stringMatching(/^req_[0-9a-f]{32}$/),
+    })
   })
 
   it('names field and rule, before the node is asked', async () => {
@@ -138,15 +214,24 @@ describe('a refusal', () => {
       const { text, structured, isError } = await agent.tool(name, args)
       expect(isError).toBe(true)
       expect(text.slice(0, expected.length)).toBe(expected)
-      expect(structured).toMatchObject({ code: expect.any(Number), symbol: expect.any(String), hint: expect.stringMatching(/./), request_id: expect.stringMatching(/^req_/) })
+      expect(structured).toMatchObject({
+        code: expect.any(Number),
+        symbol: expect.any(String),
+        hint: expect.stringMatching(/./),
+        request_id: expect.stringMatching(/^req_/),
+      })
     }
     expect(node.calls).toEqual([])
   })
 
   it('by the node for a recipient who does not exist, or a thread that does not', async () => {
     const { agent } = await connected()
-    expect((await agent.tool('handoff_to_teammate', { to: 'nobody@acme', intent: 'inform', summary: 'x' })).text).toMatch(/^recipient_not_found -32004: /)
+    expect(
+      (await agent.tool('handoff_to_teammate', { to: 'nobody@acme', intent: 'inform', summary: 'x' })).text,
+    ).toMatch(/^recipient_not_found -32004: /)
     expect((await agent.tool('view_thread', { thread_id: 'th_typo' })).text).toMatch(/^thread_not_found -32006: /)
-    expect((await agent.tool('read_artifact', { thread_id: FRANKS_THREAD, artifact_id: 'x' })).text).toMatch(/^artifact_not_found -32015: /)
+    expect((await agent.tool('read_artifact', { thread_id: FRANKS_THREAD, artifact_id: 'x' })).text).toMatch(
+      /^artifact_not_found -32015: /,
+    )
   })
 })

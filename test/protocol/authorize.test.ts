@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { admitRosterEntry, authorize, devicesToCover, emptyGraph, emptyRosterLog, hash, signEntry, signRosterEntry } from '../../protocol/index.ts'
 import { viewOf } from '../../protocol/effect.ts'
 import { wholeSet } from '../../protocol/graph.ts'
-import { acme, alice, begin, bob, bob2, deliver, foundWorkspace, frank, frank2, mallory, mustAdmit } from '../cast.ts'
+import { acme, alice, begin, bob, bob2, carol, deliver, foundWorkspace, frank, frank2, mallory, mustAdmit, wrapFor } from '../cast.ts'
 
 const workspace = acme()
 
@@ -80,13 +80,12 @@ describe('liars', () => {
 
   test('two laptops of one side may add the same third one at once', () => {
     const changing = acme()
-    const frank3 = { ...mallory, ...alice, name: 'frank3' }
-    expect(frank3.device).toBe(alice.device)
-    const story = begin({ workspace: changing, senders: [bob], recipients: [frank] })
-    const one = story.say(frank, 'wrap', { adds: frank2.device }, { past: [story.create] })
-    const other = story.say(frank, 'wrap', { adds: frank2.device }, { past: [story.create] })
-    story.say(bob, 'ack', {}, { past: [one, other] })
-    expect(story.judge(story.draft(frank2, 'accept', {}, { past: [story.graph.nodes.at(-1)?.entry ?? one] }))).toMatchObject({ ok: true })
+    changing.enrolDevice(changing.member('frank'), carol)
+    const story = begin({ workspace: changing, recipients: [frank, frank2] })
+    const one = story.say(frank, 'wrap', { adds: carol.device }, { past: [story.create] })
+    const other = story.say(frank2, 'wrap', { adds: carol.device }, { past: [story.create] })
+    const both = story.say(bob, 'ack', {}, { past: [one, other] })
+    expect(story.judge(story.draft(carol, 'accept', {}, { past: [both] }))).toMatchObject({ ok: true })
   })
 
   test('a create in the name of a member by a laptop of another is refused', () => {
@@ -111,9 +110,7 @@ describe('a roster that forked', () => {
 
   test('keeps the verdicts of entries on either branch, and no entry builds on both', () => {
     const { changing, left, right } = forked()
-    const story = begin({ workspace: changing, create: {} })
-    const root = begin({ workspace: changing })
-    expect(root.create.header.kind).toBe('create')
+    const story = begin({ workspace: changing })
     const own = story.create.header.ros[1]
     const [same, other] = left.ros[1] === own ? [left, right] : [right, left]
     expect(story.judge(story.draft(frank, 'accept', {}, { header: same }))).toMatchObject({ ok: true })
@@ -137,7 +134,8 @@ test('a wrap has to cover readers and added laptops, and not those that a fence 
   const before = changing.roster().point
   changing.write('remove-device', { device: frank.device })
   story.say(bob, 'fence', { device: frank.device })
-  story.say(frank, 'wrap', { adds: frank2.device }, { past: [story.create], header: { ros: before, ...{} } })
+  const wraps = [bob, bob2, frank, frank2].map(({ device }) => wrapFor(device))
+  story.say(frank, 'wrap', { adds: frank2.device, wraps }, { past: [story.create], header: { ros: before } })
   const cover = devicesToCover(viewOf(story.graph, wholeSet(story.graph)), null, changing.roster())
   expect(new Set(cover)).toEqual(new Set([bob.device, bob2.device, alice.device]))
 })

@@ -1,4 +1,4 @@
-import { request as httpRequest } from 'node:http'
+import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { createRpcClient, type NodeEvent } from '../../src/rpc/client.ts'
@@ -29,7 +29,7 @@ describe('the event stream', () => {
   it('is plain server-sent events', async () => {
     const { node, socketPath } = await running()
     const request = httpRequest({ socketPath, path: '/events', agent: false }).end()
-    const [response] = await once(request, 'response')
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
     expect(response.headers['content-type']).toBe('text/event-stream')
     response.setEncoding('utf8')
     expect(await once(response, 'data')).toEqual([': listening\n\n'])
@@ -92,9 +92,13 @@ describe('the event stream', () => {
   })
 
   it('is read the same however it is cut', async () => {
-    const bytes = new TextEncoder().encode(`: hello\n\nid: 1\ndata: ${JSON.stringify({ ...EVENT, thread_id: 'ü🙂' })}\n\n: beat\n\n`)
+    const bytes = new TextEncoder().encode(
+      `: hello\n\nid: 1\ndata: ${JSON.stringify({ ...EVENT, thread_id: 'ü🙂' })}\n\n: beat\n\n`,
+    )
     for (let size = 1; size <= bytes.length; size += 1) {
-      const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) => bytes.subarray(index * size, (index + 1) * size))
+      const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+        bytes.subarray(index * size, (index + 1) * size),
+      )
       const events = await Array.fromAsync(parseEvents(ReadableStream.from(chunks)))
       expect(events).toEqual([{ ...EVENT, thread_id: 'ü🙂' }])
     }

@@ -54,27 +54,39 @@ describe('a front end and a node', () => {
   it('of one age get along', async () => {
     const { socketPath } = await running()
     const hello = await connectOrStart({ socketPath, session: SESSION, clock: WALL_CLOCK, start: NEVER })
-    expect(hello).toEqual({ name: 'relay-node', version: '0.1.0', pid: process.pid, interface: { min: 1, max: 1 }, uptime_s: 0 })
+    expect(hello).toEqual({
+      name: 'relay-node',
+      version: '0.1.0',
+      pid: process.pid,
+      interface: { min: 1, max: 1 },
+      uptime_s: 0,
+    })
   })
 
   it('of which the node is newer part politely', async () => {
     const { socketPath, client } = await running()
     const older = { socketPath, session: SESSION, clock: WALL_CLOCK, start: NEVER, versions: { min: 0, max: 0 } }
-    await expect(connectOrStart(older)).rejects.toMatchObject({ symbol: 'unauthenticated', message: expect.stringContaining('newer') })
+    await expect(connectOrStart(older)).rejects.toMatchObject({
+      symbol: 'unauthenticated',
+      message: expect.stringContaining('newer'),
+    })
     expect(await client.call('relay/hello', {})).toMatchObject({ name: 'relay-node' })
   })
 
   it('of which the node is older part if it was started just now', async () => {
     const { socketPath } = await running()
     const newer = { socketPath, session: SESSION, clock: WALL_CLOCK, start: NEVER, versions: { min: 2, max: 2 } }
-    await expect(connectOrStart(newer)).rejects.toMatchObject({ symbol: 'unauthenticated', details: { retry_after: 60 } })
+    await expect(connectOrStart(newer)).rejects.toMatchObject({
+      symbol: 'unauthenticated',
+      details: { retry_after: 60 },
+    })
   })
 
   it('of which the node is older: it is drained and replaced', async () => {
     const socketPath = join(await temporaryFolder(), 'node.sock')
     let now = 0
     const system = { ...realSystem(), clock: { ...WALL_CLOCK, now: () => now } }
-    const stop = async () => void (await old.stop())
+    const stop = () => void old.stop()
     const old = createRpcServer({ api: createScriptedNode().api, socketPath, version: '0.1.0', system, onStop: stop })
     await old.start()
     now = 60_000
@@ -83,7 +95,13 @@ describe('a front end and a node', () => {
     const start = async () => {
       replaced = await helloServer(socketPath, { min: 2, max: 3 })
     }
-    const hello = await connectOrStart({ socketPath, session: SESSION, clock: WALL_CLOCK, start, versions: { min: 2, max: 2 } })
+    const hello = await connectOrStart({
+      socketPath,
+      session: SESSION,
+      clock: WALL_CLOCK,
+      start,
+      versions: { min: 2, max: 2 },
+    })
     expect(hello.interface).toEqual({ min: 2, max: 3 })
   })
 
@@ -92,7 +110,9 @@ describe('a front end and a node', () => {
     const stranger = createServer((_, response) => response.end('hello'))
     await new Promise<void>((resolve) => stranger.listen(socketPath, resolve))
     onTestFinished(() => void stranger.close())
-    await expect(connectOrStart({ socketPath, session: SESSION, clock: WALL_CLOCK, start: NEVER })).rejects.toMatchObject({ symbol: 'internal' })
+    await expect(
+      connectOrStart({ socketPath, session: SESSION, clock: WALL_CLOCK, start: NEVER }),
+    ).rejects.toMatchObject({ symbol: 'internal' })
   })
 })
 

@@ -36,7 +36,7 @@ export interface ScriptedNode {
   /** Resolves once so many listen. */
   listening(count: number): Promise<void>
   /** The next call of `method` throws. */
-  failNext(method: keyof NodeApi, error: unknown): void
+  failNext(method: keyof NodeApi, error: Error): void
   /** The next call of `method` stays open: `arrived` tells that it is there, `release` lets it go on. */
   holdNext(method: keyof NodeApi): Held
 }
@@ -55,13 +55,17 @@ export interface ScriptOptions {
 }
 
 export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
-  const { peerText = 'The answer is now paginated.', replies = 0, artifact = Buffer.from(`-a\n+b\n${peerText}`) } = options
+  const {
+    peerText = 'The answer is now paginated.',
+    replies = 0,
+    artifact = Buffer.from(`-a\n+b\n${peerText}`),
+  } = options
   const threads = new Map<string, ThreadView>()
   const receipts = new Map<string, { payload: string; result: unknown }>()
   const listeners = new Set<(event: NodeEvent) => void>()
   const waitingForListeners: { count: number; resolve: () => void }[] = []
   const calls: ScriptedCall[] = []
-  const failures = new Map<keyof NodeApi, unknown>()
+  const failures = new Map<keyof NodeApi, Error>()
   const holds = new Map<keyof NodeApi, { arrive(signal?: AbortSignal): void; released: Promise<void> }>()
 
   const theirs = <T>(value: T): Content<T> => ({ untrusted: untrusted(value) })
@@ -70,7 +74,11 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
     return { artifact_id: id, type: 'file_diff', size: bytes.length, sha256: sha256(bytes), entry_id: 'e_1', content }
   }
 
-  function entry(sequence: number, from: Party, content: Content<{ summary?: string; body?: string; payload?: unknown }>): EntryView {
+  function entry(
+    sequence: number,
+    from: Party,
+    content: Content<{ summary?: string; body?: string; payload?: unknown }>,
+  ): EntryView {
     return {
       entry_id: `e_${sequence}`,
       message_id: `msg_${sequence}`,
@@ -122,7 +130,16 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
     artifacts: [listing('art_1', theirs({ path: peerText, diff: peerText }), artifact)],
     entries: [
       {
-        ...entry(1, FRANK, theirs({ summary: peerText, question: peerText, proposed_action: proposedAction(peerText), record: recordOf(peerText) })),
+        ...entry(
+          1,
+          FRANK,
+          theirs({
+            summary: peerText,
+            question: peerText,
+            proposed_action: proposedAction(peerText),
+            record: recordOf(peerText),
+          }),
+        ),
         artifacts: [listing('art_1', theirs({ path: peerText, diff: peerText }), artifact)],
       },
       ...Array.from({ length: replies }, (_, index) =>
@@ -133,7 +150,8 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
 
   function thread(id: string): ThreadView {
     const found = threads.get(id)
-    if (found === undefined) throw new ApiError('thread_not_found', 'no such thread here', { hint: 'Look into check_inbox.' })
+    if (found === undefined)
+      throw new ApiError('thread_not_found', 'no such thread here', { hint: 'Look into check_inbox.' })
     return found
   }
 
@@ -151,11 +169,17 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
   function open(id: string): ThreadView {
     const view = thread(id)
     if (view.status === 'pending' || view.status === 'accepted') return view
-    throw new ApiError('thread_terminal', `the thread is ${view.status}`, { details: { untrusted: untrusted({ reason: peerText }) } })
+    throw new ApiError('thread_terminal', `the thread is ${view.status}`, {
+      details: { untrusted: untrusted({ reason: peerText }) },
+    })
   }
 
   /** Once a key: the same payload gives the same result, another one is refused. */
-  function once<T>(method: string, params: { metadata?: { client_idempotency_key?: string | undefined } | undefined }, run: () => T): T {
+  function once<T>(
+    method: string,
+    params: { metadata?: { client_idempotency_key?: string | undefined } | undefined },
+    run: () => T,
+  ): T {
     const key = params.metadata?.client_idempotency_key
     if (key === undefined) return run()
     const payload = JSON.stringify({ ...params, metadata: undefined })
@@ -169,7 +193,11 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
     return known.result as T
   }
 
-  async function enter(method: keyof NodeApi, params: unknown, about: { caller?: Caller; signal?: AbortSignal | undefined } = {}): Promise<void> {
+  async function enter(
+    method: keyof NodeApi,
+    params: unknown,
+    about: { caller?: Caller; signal?: AbortSignal | undefined } = {},
+  ): Promise<void> {
     const { caller, signal } = about
     calls.push({ method, params, ...(caller === undefined ? {} : { caller }) })
     const hold = holds.get(method)
@@ -181,7 +209,18 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
     if (failure !== undefined) throw failure
   }
 
-  const me = { peer_id: '12D3KooWBob', workspaces: ['acme'], handle: BOB.handle, member: 'bob', device: BOB.device, owner: true, node_state: 'ready' as const, reachable_peers: 1, role: 'member' as const, kind: 'person' as const }
+  const me = {
+    peer_id: '12D3KooWBob',
+    workspaces: ['acme'],
+    handle: BOB.handle,
+    member: 'bob',
+    device: BOB.device,
+    owner: true,
+    node_state: 'ready' as const,
+    reachable_peers: 1,
+    role: 'member' as const,
+    kind: 'person' as const,
+  }
 
   const api: NodeApi = {
     async whoami() {
@@ -209,17 +248,48 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
     },
     async listTeammates(params) {
       await enter('listTeammates', params)
-      const device = { device: FRANK.device, peer_id: '12D3KooWFrank', reachable: true, path: 'direct', round_trip_ms: 3, last_seen: TIME, removed: false }
-      return { items: [{ handle: FRANK.handle, kind: 'person', role: 'member', trust: FRANK.trust, me: false, devices: [device], reachable: true, last_seen: TIME, blocked: false }] }
+      const device = {
+        device: FRANK.device,
+        peer_id: '12D3KooWFrank',
+        reachable: true,
+        path: 'direct',
+        round_trip_ms: 3,
+        last_seen: TIME,
+        removed: false,
+      }
+      return {
+        items: [
+          {
+            handle: FRANK.handle,
+            kind: 'person',
+            role: 'member',
+            trust: FRANK.trust,
+            me: false,
+            devices: [device],
+            reachable: true,
+            last_seen: TIME,
+            blocked: false,
+          },
+        ],
+      }
     },
     async sendHandoff(params, caller) {
       await enter('sendHandoff', params, { caller })
       return once('sendHandoff', params, () => {
-        if (params.recipient !== FRANK.handle) throw new ApiError('recipient_not_found', `nobody is called ${params.recipient}`)
+        if (params.recipient !== FRANK.handle)
+          throw new ApiError('recipient_not_found', `nobody is called ${params.recipient}`)
         const id = `th_${threads.size}`
         const summary = params.message.parts.map((part) => part.text).join('\n\n')
         const view = newThread(id, true, { intent: params.intent, entries: [entry(1, BOB, { own: { summary } })] })
-        return { ...common(view), message_id: 'msg_1', sequence_no: 1, revision_id: 'rev_1', artifact_ids: [], similar: [], warnings: [] }
+        return {
+          ...common(view),
+          message_id: 'msg_1',
+          sequence_no: 1,
+          revision_id: 'rev_1',
+          artifact_ids: [],
+          similar: [],
+          warnings: [],
+        }
       })
     },
     async sendMessage(params, caller) {
@@ -343,7 +413,8 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
     api,
     calls,
     emit: (event) => listeners.forEach((listener) => listener(event)),
-    listening: (count) => new Promise((resolve) => (listeners.size >= count ? resolve() : waitingForListeners.push({ count, resolve }))),
+    listening: (count) =>
+      new Promise((resolve) => (listeners.size >= count ? resolve() : waitingForListeners.push({ count, resolve }))),
     failNext: (method, error) => failures.set(method, error),
     holdNext(method) {
       const arrival = Promise.withResolvers<AbortSignal | undefined>()
@@ -357,12 +428,18 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
 /** One error of each symbol, with a teammate's words in the place that is meant for them. */
 export function everyError(peerText: string): ApiError[] {
   return (Object.keys(API_ERRORS) as ApiSymbol[]).map(
-    (symbol) => new ApiError(symbol, `it is ${symbol}`, { hint: 'Do something else.', details: { fact: 1, untrusted: untrusted({ words: peerText, deep: [{ words: peerText }] }) } }),
+    (symbol) =>
+      new ApiError(symbol, `it is ${symbol}`, {
+        hint: 'Do something else.',
+        details: { fact: 1, untrusted: untrusted({ words: peerText, deep: [{ words: peerText }] }) },
+      }),
   )
 }
 
 function aborted(signal: AbortSignal | undefined): Promise<never> {
-  return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true }))
+  return new Promise((_, reject) =>
+    signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+  )
 }
 
 function sha256(bytes: Buffer): string {

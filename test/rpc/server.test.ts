@@ -23,20 +23,35 @@ interface Raw {
   body?: string | Buffer
 }
 
-function raw({ socketPath, method = 'POST', path = '/rpc', headers, body }: Raw): Promise<{ status: number; json: unknown }> {
+function raw({
+  socketPath,
+  method = 'POST',
+  path = '/rpc',
+  headers,
+  body,
+}: Raw): Promise<{ status: number; json: unknown }> {
   return new Promise((resolve, reject) => {
-    const request = httpRequest({ socketPath, method, path, agent: false, headers: headers ?? { 'content-type': 'application/json' } })
+    const request = httpRequest({
+      socketPath,
+      method,
+      path,
+      agent: false,
+      headers: headers ?? { 'content-type': 'application/json' },
+    })
     request.once('error', reject)
-    request.once('response', async (response) => {
+    request.once('response', (response) => {
       let text = ''
-      for await (const chunk of response) text += String(chunk)
-      resolve({ status: response.statusCode ?? 0, json: text === '' ? undefined : JSON.parse(text) })
+      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+      response.once('end', () =>
+        resolve({ status: response.statusCode ?? 0, json: text === '' ? undefined : JSON.parse(text) }),
+      )
     })
     request.end(body)
   })
 }
 
-const call = (method: string, params: unknown, id: unknown = 1) => JSON.stringify({ jsonrpc: '2.0', id, method, params })
+const call = (method: string, params: unknown, id: unknown = 1) =>
+  JSON.stringify({ jsonrpc: '2.0', id, method, params })
 
 describe('the printed call', () => {
   it('works verbatim with curl', async ({ skip }) => {
@@ -44,10 +59,26 @@ describe('the printed call', () => {
     const curl = await run('curl', ['--version']).catch(() => undefined)
     if (curl === undefined) return skip('there is no curl on this machine')
     const { socketPath, node } = await running()
-    const args = ['-s', '--unix-socket', socketPath, '-H', 'content-type: application/json', '-d', HANDOFF, 'http://localhost/rpc']
+    const args = [
+      '-s',
+      '--unix-socket',
+      socketPath,
+      '-H',
+      'content-type: application/json',
+      '-d',
+      HANDOFF,
+      'http://localhost/rpc',
+    ]
     const { stdout } = await run('curl', args)
-    expect(JSON.parse(stdout)).toMatchObject({ jsonrpc: '2.0', id: 1, result: { status: 'pending', message_id: 'msg_1', sequence_no: 1 } })
-    expect(node.calls[0]).toMatchObject({ method: 'sendHandoff', params: { metadata: { client_idempotency_key: KEY } } })
+    expect(JSON.parse(stdout)).toMatchObject({
+      jsonrpc: '2.0',
+      id: 1,
+      result: { status: 'pending', message_id: 'msg_1', sequence_no: 1 },
+    })
+    expect(node.calls[0]).toMatchObject({
+      method: 'sendHandoff',
+      params: { metadata: { client_idempotency_key: KEY } },
+    })
   })
 
   it('is answered with 200, and the same again', async () => {
@@ -56,7 +87,10 @@ describe('the printed call', () => {
     expect(first.status).toBe(200)
     expect(await raw({ socketPath, body: HANDOFF })).toEqual(first)
     const other = await raw({ socketPath, body: HANDOFF.replace('Refactored', 'Changed') })
-    expect(other).toMatchObject({ status: 409, json: { error: { code: -32011, data: { symbol: 'duplicate_idempotency_key' } } } })
+    expect(other).toMatchObject({
+      status: 409,
+      json: { error: { code: -32011, data: { symbol: 'duplicate_idempotency_key' } } },
+    })
   })
 })
 
@@ -116,7 +150,10 @@ describe('what is no call', () => {
 describe('answers', () => {
   it('an error says everything that a caller needs', async () => {
     const { socketPath, node } = await running()
-    node.failNext('getThread', new ApiError('stale_revision', 'it moved on', { hint: 'Read it again.', details: { heads: ['rev_2'] } }))
+    node.failNext(
+      'getThread',
+      new ApiError('stale_revision', 'it moved on', { hint: 'Read it again.', details: { heads: ['rev_2'] } }),
+    )
     const { status, json } = await raw({ socketPath, body: call('tasks/get', { thread_id: 'th_1' }, 'seven') })
     expect(status).toBe(409)
     expect(json).toEqual({
@@ -148,20 +185,30 @@ describe('answers', () => {
     expect(JSON.stringify(json)).not.toMatch(/secret|\.ts:/)
     expect(logged).toHaveLength(1)
     const { request_id } = (json as { error: { data: { request_id: string } } }).error.data
-    expect(logged[0]).toMatchObject({ request_id, method: 'relay/whoami', error: expect.stringContaining('/secret/path') })
+    expect(logged[0]).toMatchObject({
+      request_id,
+      method: 'relay/whoami',
+      error: expect.stringContaining('/secret/path'),
+    })
   })
 
   it('a notification is done and answered with 204, refused or not', async () => {
     const { socketPath, node } = await running()
     const notify = (params: unknown) => JSON.stringify({ jsonrpc: '2.0', method: 'tasks/cancel', params })
-    expect(await raw({ socketPath, body: notify({ thread_id: FRANKS_THREAD }) })).toEqual({ status: 204, json: undefined })
+    expect(await raw({ socketPath, body: notify({ thread_id: FRANKS_THREAD }) })).toEqual({
+      status: 204,
+      json: undefined,
+    })
     expect(await raw({ socketPath, body: notify({ thread: 'x' }) })).toEqual({ status: 204, json: undefined })
     expect(node.calls.map(({ method }) => method)).toEqual(['cancel'])
   })
 
   it('an id of null is a call', async () => {
     const { socketPath } = await running()
-    expect(await raw({ socketPath, body: call('relay/whoami', {}, null) })).toMatchObject({ status: 200, json: { id: null } })
+    expect(await raw({ socketPath, body: call('relay/whoami', {}, null) })).toMatchObject({
+      status: 200,
+      json: { id: null },
+    })
   })
 
   it('the session is the one that the front end names, else one for each connection', async () => {

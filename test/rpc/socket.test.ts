@@ -9,7 +9,13 @@ import { running, temporaryFolder } from './rpc-fixture.ts'
 import { createScriptedNode } from './scripted-node.ts'
 
 function serverAt(socketPath: string) {
-  return createRpcServer({ api: createScriptedNode().api, socketPath, version: '0.1.0', system: realSystem(), onStop() {} })
+  return createRpcServer({
+    api: createScriptedNode().api,
+    socketPath,
+    version: '0.1.0',
+    system: realSystem(),
+    onStop() {},
+  })
 }
 
 async function modeOf(path: string): Promise<number> {
@@ -78,7 +84,7 @@ describe.skipIf(process.platform === 'win32')('the socket', () => {
     await writeFile(file, 'precious')
     await symlink(file, join(folder, 'link'))
     for (const path of [file, join(folder, 'link'), join(folder, 'file', 'node.sock')]) {
-      await expect(serverAt(path).start(), path).rejects.toThrow()
+      await expect(serverAt(path).start(), path).rejects.toMatchObject({ message: expect.stringMatching(/./) })
     }
     expect((await stat(file)).size).toBe(8)
   })

@@ -25,10 +25,7 @@ async function serve(): Promise<void> {
     socketPath: join(folder, 'node.sock'),
     version: '0.1.0',
     system: realSystem(),
-    async onStop() {
-      await server.stop()
-      await lock.close()
-    },
+    onStop: () => void server.stop().then(() => lock.close()),
   })
   await server.start()
   appendFileSync(join(folder, 'starts'), `${process.pid}\n`)
@@ -38,7 +35,10 @@ async function serve(): Promise<void> {
 
 async function start(): Promise<void> {
   const script = process.argv[1] ?? ''
-  const node = spawn(process.execPath, [script, 'serve'], { detached: true, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
+  const node = spawn(process.execPath, [script, 'serve'], {
+    detached: true,
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  })
   await Promise.race([once(node, 'message'), once(node, 'exit')])
   if (node.connected) node.disconnect()
   node.unref()
