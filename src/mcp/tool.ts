@@ -59,7 +59,9 @@ export const ENDS: Annotations = { ...WRITES, destructiveHint: true }
 
 export function tool<Input>(definition: ToolDefinition<Input>): Tool {
   const { name, title, description, annotations, input, run } = definition
-  const { $schema: _, ...schema } = z.toJSONSchema(input, { io: 'input', override: preferAnyOf })
+  const schema = z.toJSONSchema(input, { io: 'input', override: preferAnyOf })
+  // Hosts know the dialect; some stumble over its name.
+  delete schema.$schema
   return {
     name,
     title,

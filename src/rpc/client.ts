@@ -21,15 +21,13 @@ import {
   REQUEST_SIZE_BYTES_MAX,
 } from './schema.ts'
 
-export { API_ERRORS, ApiError, type ApiSymbol, type ErrorObject } from '../node/api-error.ts'
+export { ApiError, type ErrorObject } from '../node/api-error.ts'
 export type {
   AcceptResult,
   ArtifactFacts,
-  ArtifactInput,
   ArtifactListing,
   ArtifactSlice,
   Content,
-  Delivery,
   EntryContent,
   EntryView,
   HandoffResult,
@@ -42,11 +40,9 @@ export type {
   ThreadCommon,
   ThreadView,
   Untrusted,
-  WhoAmI,
 } from '../node/api.ts'
 export { untrusted } from '../node/api.ts'
 export { check, checkIntent, checkSize } from './refusals.ts'
-export type { Hello, MethodName, Methods } from './schema.ts'
 export * as shapes from './shapes.ts'
 export { uuidV4 } from './uuid.ts'
 

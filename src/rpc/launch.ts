@@ -7,7 +7,7 @@ import { createRpcClient, NodeNotRunning, type RpcClient } from './client.ts'
 import { type Hello, INTERFACE_VERSIONS, type VersionRange } from './schema.ts'
 
 /** A node that is younger than this is not replaced: two installations must not fight over one profile. */
-export const REPLACE_AGE_S_MIN = 60
+const REPLACE_AGE_S_MIN = 60
 const START_TIMEOUT_MS = 60_000
 /** After this long another start is tried: the one that was found running may have been about to end. */
 const ANSWER_TIMEOUT_MS = 3000

@@ -276,12 +276,12 @@ export const METHODS: { readonly [M in MethodName]: Method<M> } = {
   'tasks/update': {
     parse: parseUpdate,
     run: ({ api }, { params, caller }) => {
+      const { thread_id, metadata } = params
       if (params.status === 'accepted') {
-        const { status: _, ...rest } = params
-        return api.accept(rest, caller)
+        return api.accept({ thread_id, expected_revision_id: params.expected_revision_id, metadata }, caller)
       }
-      const { status: _, ...rest } = params
-      return api.complete(rest, caller)
+      const { result_summary, outcome, artifacts } = params
+      return api.complete({ thread_id, result_summary, outcome, artifacts, metadata }, caller)
     },
   },
   'tasks/cancel': { parse: by(cancel), run: ({ api }, { params, caller }) => api.cancel(params, caller) },

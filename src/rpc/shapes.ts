@@ -42,7 +42,7 @@ const base64 = z
 const fileFields = { type: z.literal('file'), name: filledText, media_type: filledText }
 
 /** One typed attachment. */
-export const artifact = z.discriminatedUnion(
+const artifact = z.discriminatedUnion(
   'type',
   [
     z

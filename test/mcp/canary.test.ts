@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { TOOLS } from '../../src/mcp/tools.ts'
-import { everyError, FRANKS_THREAD } from '../rpc/scripted-node.ts'
+import { everyError } from '../rpc/peer-words.ts'
+import { FRANKS_THREAD } from '../rpc/scripted-node.ts'
 import { agentAt, blocksOf, connected, outside, type ToolResult } from './mcp-fixture.ts'
 
 const CANARY =

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type Detour, detour, libp2pWorld } from './libp2p-world.ts'
-import { connectedTeam, type Diary, diary, jumpingSystem, netError, started, team, until } from './world.ts'
+import { connectedTeam, type Diary, diary, jumpingSystem, netError, started, team, until, WAIT_MS } from './world.ts'
 
 describe('connections over libp2p', () => {
   let world = libp2pWorld()
@@ -42,7 +42,7 @@ describe('connections over libp2p', () => {
         if (!hears(a)) await b.net.publish('topic', Buffer.from(text))
         if (!hears(a) || !hears(b)) throw new Error('not heard')
       },
-      { timeout: 20_000, interval: 50 },
+      { timeout: WAIT_MS, interval: 50 },
     )
   }
 

@@ -13,6 +13,9 @@ import { type Clock, realSystem, type System, WALL_CLOCK } from '../../src/syste
 /** Passed on by every node and written down by none. */
 const PROBE = 'is anyone there?'
 
+/** Catches what hangs. A busy machine may be slow. */
+export const WAIT_MS = 60_000
+
 /** A kind of net, so that one suite runs over both. */
 export interface World {
   /** A node that is not started. The same name is the same device; made again, it listens where it listened before. */
@@ -116,7 +119,7 @@ export function until(condition: () => boolean, what = 'it never became true'): 
     () => {
       if (!condition()) throw new Error(what)
     },
-    { timeout: 20_000, interval: 10 },
+    { timeout: WAIT_MS, interval: 10 },
   )
 }
 
@@ -130,7 +133,7 @@ export async function netError(promise: Promise<unknown>): Promise<NetError> {
   throw new Error('it did not reject')
 }
 
-export function patience(ms = 10_000): AbortSignal {
+export function patience(ms = WAIT_MS): AbortSignal {
   return AbortSignal.timeout(ms)
 }
 
@@ -216,7 +219,7 @@ export async function published(book: Diary, topic: string, text: string, count 
     async () => {
       if ((await book.net.publish(topic, Buffer.from(PROBE))) < count) throw new Error('too few listen')
     },
-    { timeout: 20_000, interval: 20 },
+    { timeout: WAIT_MS, interval: 20 },
   )
   await book.net.publish(topic, Buffer.from(text))
 }

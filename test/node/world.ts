@@ -130,11 +130,9 @@ async function emptyWorld(): Promise<World & { place(name: string, disk: Disk): 
 
   const sees = (one: Laptop, other: Laptop): boolean =>
     one.net.peers().some(({ device, connected }) => device === other.device && connected)
-  const stopAll = async (): Promise<void> => {
+  onTestFinished(async () => {
     for (const laptop of laptops.values()) if (laptop.running) await laptop.stop()
-  }
-  // A world that was made outside of a test is stopped by whoever made it.
-  if (worlds > 0) stopAfterTest(stopAll)
+  })
 
   return {
     hub,
@@ -157,10 +155,6 @@ async function emptyWorld(): Promise<World & { place(name: string, disk: Disk): 
     },
     until,
   }
-}
-
-function stopAfterTest(stop: () => Promise<void>): void {
-  onTestFinished(stop)
 }
 
 /** bob's new workspace on an empty disk. */

@@ -7,40 +7,14 @@ import {
   encodeGossip,
   encodeSync,
   FRAME_SIZE_BYTES_MAX,
-  type GossipMessage,
   hash,
   headsDigest,
   parseGossip,
   parseSync,
   prekeysDigest,
   SYNC_IDS_COUNT_MAX,
-  type SyncMessage,
 } from '../../protocol/index.ts'
-
-const ID = 'ab'.repeat(32)
-const BYTES = Uint8Array.of(1, 2, 3)
-
-export const SYNC_MESSAGES: readonly SyncMessage[] = [
-  { t: 'hello', v: 1, ws: ID, ros: [3, ID], prekeys: ID, frame: FRAME_SIZE_BYTES_MAX, clock: 0 },
-  { t: 'roster', entries: [BYTES] },
-  { t: 'prekeys', records: [BYTES] },
-  { t: 'digests', buckets: bucketDigests([[ID, ID]]) },
-  { t: 'threads', threads: [[ID, ID]] },
-  { t: 'vector', th: ID, tips: [[ID, 7, ID]] },
-  { t: 'entries', th: ID, items: [[BYTES, null], [BYTES, BYTES]], heads: [ID] },
-  { t: 'entries', th: ID, items: [], heads: null },
-  { t: 'ids', th: ID, ids: [ID] },
-  { t: 'want', th: ID, ids: [] },
-  { t: 'bodies', th: ID, items: [[ID, BYTES]] },
-  { t: 'heads', th: ID, heads: [ID] },
-  { t: 'got' },
-]
-
-const GOSSIP_MESSAGES: readonly GossipMessage[] = [
-  { t: 'entry', envelope: BYTES, body: null },
-  { t: 'entry', envelope: BYTES, body: BYTES },
-  { t: 'hint', th: ID, heads: [ID] },
-]
+import { GOSSIP_MESSAGES, ID, SYNC_MESSAGES } from './samples.ts'
 
 describe('messages', () => {
   test.each(SYNC_MESSAGES)('a $t parses to what was encoded', (message) => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { ApiError } from '../../src/rpc/client.ts'
 import { isMethod, METHODS, type MethodName, type Methods } from '../../src/rpc/schema.ts'
-import { everyError, FRANKS_THREAD } from './scripted-node.ts'
+import { everyError } from './peer-words.ts'
+import { FRANKS_THREAD } from './scripted-node.ts'
 import { running } from './rpc-fixture.ts'
 
 const text = (value: string) => ({ parts: [{ type: 'text' as const, text: value }] })

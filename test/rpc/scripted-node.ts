@@ -3,7 +3,7 @@
  * to answer like a node; whatever the teammate wrote is text that the test chooses.
  */
 import { createHash } from 'node:crypto'
-import { API_ERRORS, ApiError, type ApiSymbol } from '../../src/node/api-error.ts'
+import { ApiError } from '../../src/node/api-error.ts'
 import {
   type ArtifactListing,
   type Caller,
@@ -17,9 +17,10 @@ import {
   type ThreadView,
   untrusted,
 } from '../../src/node/api.ts'
+import { proposedAction, recordOf } from './peer-words.ts'
 
-export const BOB: Party = { handle: 'bob@acme', device: 'bob/bobs-mbp', trust: 'verified' }
-export const FRANK: Party = { handle: 'frank@acme', device: 'frank/frank-xps', trust: 'unverified' }
+const BOB: Party = { handle: 'bob@acme', device: 'bob/bobs-mbp', trust: 'verified' }
+const FRANK: Party = { handle: 'frank@acme', device: 'frank/frank-xps', trust: 'unverified' }
 const TIME = '2026-11-30T12:00:00.000Z'
 export const FRANKS_THREAD = 'th_from_frank'
 
@@ -425,17 +426,6 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
   }
 }
 
-/** One error of each symbol, with a teammate's words in the place that is meant for them. */
-export function everyError(peerText: string): ApiError[] {
-  return (Object.keys(API_ERRORS) as ApiSymbol[]).map(
-    (symbol) =>
-      new ApiError(symbol, `it is ${symbol}`, {
-        hint: 'Do something else.',
-        details: { fact: 1, untrusted: untrusted({ words: peerText, deep: [{ words: peerText }] }) },
-      }),
-  )
-}
-
 function aborted(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_, reject) =>
     signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
@@ -444,21 +434,4 @@ function aborted(signal: AbortSignal | undefined): Promise<never> {
 
 function sha256(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex')
-}
-
-function proposedAction(text: string) {
-  return { description: text, target_files: [text], rationale: text, suggested_diff: text, base_commit: text }
-}
-
-function recordOf(text: string) {
-  return {
-    objective: { summary: text, acceptance_criteria: [text] },
-    current_state: { complete: [text], in_progress: [text], blocked: [text], unverified: [text] },
-    decisions: [{ summary: text, rationale: text, status: 'accepted' as const }],
-    evidence: [{ label: text, claim: text, uri: text }],
-    constraints: [{ kind: 'other' as const, text }],
-    next_action: { summary: text, verification: text },
-    ownership: { next_actor: text, reviewers: [text] },
-    open_questions: [text],
-  }
 }
