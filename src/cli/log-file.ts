@@ -5,7 +5,7 @@ import { type Home, homeError } from '../home.ts'
 import type { Log } from '../system.ts'
 import type { Settings } from './settings.ts'
 
-export const LOG_SIZE_BYTES_MAX = 10 * 1024 * 1024
+const LOG_SIZE_BYTES_MAX = 10 * 1024 * 1024
 /** The current file among them. */
 export const LOG_FILES_COUNT_MAX = 5
 

@@ -92,7 +92,7 @@ function printLine(printer: Printer, line: string): void {
   if (printer.json) return printer.result(parseLine(line), () => {})
   const parsed = lineShape.safeParse(parseLine(line))
   if (!parsed.success) return printer.line(visible(line))
-  const { time, level, msg, pid: _, ...fields } = parsed.data
+  const { time, level, msg, ...fields } = parsed.data
   const shown = Object.entries(fields).map(
     ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
   )

@@ -1,5 +1,5 @@
 /** Questions to the person at the terminal. */
-import { confirm, isCancel, password, text } from '@clack/prompts'
+import { isCancel, password, text } from '@clack/prompts'
 import { CommandError } from './failure.ts'
 import { NAME_RULE, isName } from './settings.ts'
 
@@ -32,8 +32,4 @@ export async function askSecret(question: string, mistake: (given: string) => st
 /** Asks for a line of text; '' if only Enter was pressed. */
 export async function askLine(question: string, output: NodeJS.WriteStream = process.stdout): Promise<string> {
   return answered(await text({ message: question, defaultValue: '', output })) ?? ''
-}
-
-export async function askYes(question: string): Promise<boolean> {
-  return answered(await confirm({ message: question }))
 }

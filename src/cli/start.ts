@@ -57,15 +57,15 @@ async function runInFront(context: CommandContext, repair: boolean): Promise<Exi
     )
   }
   try {
-    if (repair) await repairStore(home)
-    return await runNode(context)
+    const copy = repair ? await repairStore(home) : undefined
+    return await runNode(context, copy)
   } finally {
     lock.release()
     setTimeout(() => process.exit(), LINGER_MS).unref()
   }
 }
 
-async function runNode({ home, printer, version }: CommandContext): Promise<ExitCode> {
+async function runNode({ home, printer, version }: CommandContext, copy: string | undefined): Promise<ExitCode> {
   const { settings } = readSettings(home)
   const log = openLog(home, settings.log_level)
   const system = realSystem(log)
@@ -140,9 +140,9 @@ async function openStore(home: Home): Promise<Store> {
   return openLevelStore(home.store)
 }
 
-async function repairStore(home: Home): Promise<void> {
+async function repairStore(home: Home): Promise<string> {
   const { repairLevelStore } = await import('../store/level-store.ts')
-  await repairLevelStore(home.store)
+  return repairLevelStore(home.store)
 }
 
 /** Opens the store for `use` alone. The caller holds the lock of the home. */

@@ -36,7 +36,7 @@ export function statusText(
 }
 
 /** Four facts that are never mixed: stored here, stored at a carrier, delivered, accepted. */
-export function deliveryText(delivery: Delivery): string {
+function deliveryText(delivery: Delivery): string {
   const facts = [
     ...(delivery.stored_here ? ['stored here'] : []),
     ...(delivery.carriers ?? []).map(({ name }) => `stored at ${name}`),
@@ -150,7 +150,7 @@ function actionText(action: ActionView): string {
 }
 
 /** What this person can do now. */
-export function nextSteps(thread: Pick<ThreadView, 'thread_id' | 'side' | 'status' | 'action'>): string[] {
+function nextSteps(thread: Pick<ThreadView, 'thread_id' | 'side' | 'status' | 'action'>): string[] {
   const { thread_id: id, side, status, action } = thread
   if (status === 'completed' || status === 'cancelled') return []
   const steps: string[] = []

@@ -9,8 +9,8 @@ export interface Answer {
   isError?: true
 }
 
-/** Text that stands as it is: printable ASCII on one line, without quotes. Anything else is shown as JSON. */
-const PLAIN = /^[!#-[\]-~](?:[ !#-[\]-~]*[!#-[\]-~])?$/
+/** Text that stands as it is: printable ASCII that does not begin like a JSON string. Anything else is shown as one. */
+const PLAIN = /^[!#-~](?:[ -~]*[!-~])?$/
 
 /** The answer for `value`, which holds a peer's words only in blocks of the wrapper. */
 export function answer<T extends object>(wrapper: Wrapper, value: T & NoPeerData<T>): Answer {

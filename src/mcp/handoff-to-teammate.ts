@@ -46,7 +46,7 @@ export const handoffToTeammate = tool({
       return call('message/send', params, { signal })
     })
     const { message_id, sequence_no, revision_id, artifact_ids, similar, warnings } = sent
-    const next = `Look again later: view_thread with thread_id ${sent.thread_id}, or check_inbox with side "out".`
+    const next = `Look again later: view_thread with thread_id ${sent.thread_id}, or check_inbox with side out.`
     return answer(wrapper, {
       ...commonOf(sent),
       message_id,

@@ -72,7 +72,12 @@ export async function runMcp({ socketPath, start, stdin, stdout, stderr, version
     client,
     clock: system.clock,
     signal: over.signal,
-    notify: (uri) => void server.sendResourceUpdated({ uri }),
+    notify: (uri) => {
+      // It fails only when the host is gone, and then there is nobody to tell.
+      server
+        .sendResourceUpdated({ uri })
+        .catch((error: unknown) => system.log.debug('a notice was not sent', { error }))
+    },
   })
 
   function errorObject(error: unknown, about: string): ErrorObject {

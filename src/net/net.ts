@@ -35,7 +35,7 @@ export type GossipVerdict = 'accept' | 'ignore' | 'reject'
 
 /** What the node gives to the net. All are called by the net, never before start(). */
 export interface NetHandlers {
-  /** A stream of /relay/sync/1 with a teammate is open; called on both sides, one live stream a peer. The stream is closed when the promise settles. */
+  /** A stream of /relay/sync/1 with a teammate is open; called on both sides, one live stream a peer. The stream is closed when the promise settles, and the promise must settle once the stream has ended: until then this peer gets no other. */
   onSync(stream: FrameStream): Promise<void>
   /** A stranger opened /relay/join/1 while joining was open. The stream is closed when the promise settles. */
   onJoin(stream: FrameStream): Promise<void>

@@ -1,5 +1,5 @@
 /** Opens the node: joins store, net and rules, and answers front ends. */
-import { signingKey } from '../../protocol/index.ts'
+import { devicesOf, signingKey } from '../../protocol/index.ts'
 import type { Net } from '../net/net.ts'
 import { type Store, StoreError } from '../store/store.ts'
 import type { System } from '../system.ts'
@@ -13,8 +13,8 @@ import { joinWorkspace } from './joining.ts'
 import { requireMember } from './membership.ts'
 import { createPeers } from './peers.ts'
 import { getThread, listThreads, readArtifact } from './reading.ts'
+import { clearLists, hasLists, rebuildLists } from './rebuild.ts'
 import { createTeam } from './team.ts'
-import { devicesOf } from '../../protocol/index.ts'
 import { deviceLabel, resolveHandle, rosterOf } from './workspace.ts'
 
 export interface NodeOptions {
@@ -25,6 +25,8 @@ export interface NodeOptions {
   readonly seed: Uint8Array
   readonly deviceName: string
   readonly version: string
+  /** Make all lists anew from the entries, as after a repair of the store. */
+  readonly rebuild?: boolean
 }
 
 export interface Node extends NodeApi {
@@ -37,7 +39,14 @@ const HOUSEKEEPING_MS = 60 * 60 * 1000
 /** Starts a node on what the store holds. Throws StoreError or NetError where it cannot. */
 export async function openNode(options: NodeOptions): Promise<Node> {
   const { store, net, system, seed, deviceName, version } = options
-  const held = await openHeld({ store, system, key: signingKey(seed) })
+  const rebuild = options.rebuild === true || !(await hasLists(store))
+  if (rebuild) await clearLists(store)
+  const key = signingKey(seed)
+  let held = await openHeld({ store, system, key })
+  if (rebuild) {
+    await rebuildLists(held)
+    held = await openHeld({ store, system, key })
+  }
   const peers = createPeers({ held, net })
   const invites = createInvites({ held, net, onChanged: () => peers.workspaceChanged() })
   const handoffs = createHandoffs({ held, rate: createRateLimit(() => system.clock.now()), announce: (published) => peers.announce(published) })

@@ -80,9 +80,9 @@ async function readThread(store: Store, log: RosterLog, id: Hex): Promise<Thread
   for await (const stored of readEntries(store, id)) {
     const parsed = parseEntry(stored.envelope)
     const node = parsed.ok ? authorize(ground, parsed.value) : parsed
-    // What was stored was judged by rules that never change; anything else is a damaged disk.
-    if (node.ok !== true) throw new Error(`thread ${id}: a stored entry is not admitted: ${node.ok === false ? node.refusal : 'its parents are missing'}`)
-    takeIn(thread, node.value, { number: stored.arrival, at: stored.receivedAt })
+    // What was stored was judged by rules that never change. What no longer passes lost its parents
+    // with a part of the disk: peers, who see other heads here, send the missing part and it again.
+    if (node.ok === true && !thread.graph.byId.has(node.value.entry.id)) takeIn(thread, node.value, { number: stored.arrival, at: stored.receivedAt })
   }
   const withBody = thread.graph.nodes.filter((node) => node.entry.header.body !== null).map((node) => node.entry.id)
   const bodies = await store.getMany('body', withBody)

@@ -3,7 +3,8 @@ import { createCallKeys } from '../../src/mcp/call-keys.ts'
 import { ApiError } from '../../src/rpc/client.ts'
 import { createRpcServer } from '../../src/rpc/server.ts'
 import { realSystem } from '../../src/system.ts'
-import { FRANKS_THREAD, type ScriptedCall } from '../rpc/scripted-node.ts'
+import type { ScriptedCall } from '../rpc/script.ts'
+import { FRANKS_THREAD } from '../rpc/scripted-node.ts'
 import { connected } from './mcp-fixture.ts'
 
 const HANDOFF = { to: 'frank@acme', intent: 'inform', summary: 'Done.' }

@@ -28,10 +28,14 @@ export interface World {
   /** Entries after the create. */
   readonly entriesMax: number
   readonly kinds?: readonly WrittenKind[]
+  /** Names (s0, r1, x) of devices that are removed at the newer of two roster points: what a fence may name. */
+  readonly removed?: readonly string[]
+  /** One more recipient device, x, that create does not list and that a wrap adds. */
+  readonly added?: boolean
 }
 
 export const WRITTEN_KINDS = ['accept', 'cancel', 'complete', 'message', 'ack'] as const
-export type WrittenKind = (typeof WRITTEN_KINDS)[number]
+export type WrittenKind = (typeof WRITTEN_KINDS)[number] | 'wrap' | 'fence'
 
 export interface Violation {
   readonly promise: string
@@ -56,6 +60,8 @@ interface Item {
   readonly entry: Entry
   readonly device: Hex
   readonly kind: Kind
+  /** The device that a fence names. */
+  readonly target: Hex | undefined
   readonly label: string
 }
 
@@ -67,7 +73,9 @@ interface History {
 }
 
 const MEMBERS = { sender: '0a'.repeat(32), recipient: '0b'.repeat(32) }
-const ROSTER_ID = '0c'.repeat(32)
+/** The roster with everybody in it, which is genesis and names the workspace, and the one after removals. */
+const ROSTERS = ['0c'.repeat(32), '0e'.repeat(32)] as const
+const ADDED = 'c0'.repeat(32)
 const KEY_SHARED = '0d'.repeat(32)
 
 /** States in which a kind may be written, stated once more, apart from the rules under test. */
@@ -77,6 +85,8 @@ const ALLOWED: Record<WrittenKind, { side: 'sender' | 'recipient' | undefined; w
   complete: { side: 'recipient', while: ['accepted'] },
   message: { side: undefined, while: ['pending', 'accepted'] },
   ack: { side: undefined, while: ['pending', 'accepted', 'completed', 'cancelled'] },
+  wrap: { side: 'recipient', while: ['pending', 'accepted', 'completed', 'cancelled'] },
+  fence: { side: undefined, while: ['pending', 'accepted', 'completed', 'cancelled'] },
 }
 
 export function explore(rules: Rules, world: World): Exploration {

@@ -6,7 +6,6 @@ import { createHash } from 'node:crypto'
 import { ApiError } from '../../src/node/api-error.ts'
 import {
   type ArtifactListing,
-  type Caller,
   type Content,
   type EntryView,
   type NodeApi,
@@ -18,32 +17,18 @@ import {
   untrusted,
 } from '../../src/node/api.ts'
 import { proposedAction, recordOf } from './peer-words.ts'
+import { createScript, type Script } from './script.ts'
 
 const BOB: Party = { handle: 'bob@acme', device: 'bob/bobs-mbp', trust: 'verified' }
 const FRANK: Party = { handle: 'frank@acme', device: 'frank/frank-xps', trust: 'unverified' }
 const TIME = '2026-11-30T12:00:00.000Z'
 export const FRANKS_THREAD = 'th_from_frank'
 
-export interface ScriptedCall {
-  method: keyof NodeApi
-  params: unknown
-  caller?: Caller
-}
-
-export interface ScriptedNode {
+export interface ScriptedNode extends Omit<Script, 'enter'> {
   api: NodeApi
-  calls: ScriptedCall[]
   emit(event: NodeEvent): void
   /** Resolves once so many listen. */
   listening(count: number): Promise<void>
-  /** The next call of `method` throws. */
-  failNext(method: keyof NodeApi, error: Error): void
-  /** The next call of `method` stays open: `arrived` tells that it is there, `release` lets it go on. */
-  holdNext(method: keyof NodeApi): Held
-}
-export interface Held {
-  arrived: Promise<AbortSignal | undefined>
-  release(): void
 }
 
 export interface ScriptOptions {
@@ -65,9 +50,8 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
   const receipts = new Map<string, { payload: string; result: unknown }>()
   const listeners = new Set<(event: NodeEvent) => void>()
   const waitingForListeners: { count: number; resolve: () => void }[] = []
-  const calls: ScriptedCall[] = []
-  const failures = new Map<keyof NodeApi, Error>()
-  const holds = new Map<keyof NodeApi, { arrive(signal?: AbortSignal): void; released: Promise<void> }>()
+  const script = createScript()
+  const { enter } = script
 
   const theirs = <T>(value: T): Content<T> => ({ untrusted: untrusted(value) })
 
@@ -192,22 +176,6 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
     }
     if (known.payload !== payload) throw new ApiError('duplicate_idempotency_key', 'this key was used for another call')
     return known.result as T
-  }
-
-  async function enter(
-    method: keyof NodeApi,
-    params: unknown,
-    about: { caller?: Caller; signal?: AbortSignal | undefined } = {},
-  ): Promise<void> {
-    const { caller, signal } = about
-    calls.push({ method, params, ...(caller === undefined ? {} : { caller }) })
-    const hold = holds.get(method)
-    holds.delete(method)
-    hold?.arrive(signal)
-    if (hold !== undefined) await Promise.race([hold.released, aborted(signal)])
-    const failure = failures.get(method)
-    failures.delete(method)
-    if (failure !== undefined) throw failure
   }
 
   const me = {
@@ -411,25 +379,12 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
   }
 
   return {
+    ...script,
     api,
-    calls,
     emit: (event) => listeners.forEach((listener) => listener(event)),
     listening: (count) =>
       new Promise((resolve) => (listeners.size >= count ? resolve() : waitingForListeners.push({ count, resolve }))),
-    failNext: (method, error) => failures.set(method, error),
-    holdNext(method) {
-      const arrival = Promise.withResolvers<AbortSignal | undefined>()
-      const release = Promise.withResolvers<void>()
-      holds.set(method, { arrive: arrival.resolve, released: release.promise })
-      return { arrived: arrival.promise, release: release.resolve }
-    },
   }
-}
-
-function aborted(signal: AbortSignal | undefined): Promise<never> {
-  return new Promise((_, reject) =>
-    signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
-  )
 }
 
 function sha256(bytes: Buffer): string {

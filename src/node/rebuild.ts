@@ -1,0 +1,57 @@
+/** Makes everything anew that follows from the entries: rows, inbox, outbox, the arrival counter. For a repaired store, or one whose lists are of an older form. */
+import { encodeCanonical, type Hex, isOfKind, receiptOf } from '../../protocol/index.ts'
+import type { Space, Store, Write } from '../store/store.ts'
+import type { Held } from './held.ts'
+import { markRead } from './reading.ts'
+import { decodeRow, putArrival, putOutbox } from './rows.ts'
+import { settle } from './settle.ts'
+import { threadDevices } from './threads.ts'
+
+/** Counts up whenever the form of a list changes. */
+const LISTS_VERSION = 1
+const LISTS_KEY = 'lists'
+
+/** Whether the lists are of this form and may be trusted. */
+export async function hasLists(store: Store): Promise<boolean> {
+  const value = await store.get('meta', LISTS_KEY)
+  return value !== undefined && decodeRow(value) === LISTS_VERSION
+}
+
+/** Empties the lists and finds the greatest arrival number that was given out. To be done before the node reads them. */
+export async function clearLists(store: Store): Promise<void> {
+  let arrival = 0
+  for await (const [key] of store.range('entry')) arrival = Math.max(arrival, Number(key.slice(key.indexOf('/') + 1)))
+  const writes: Write[] = [putArrival(arrival)]
+  for (const space of ['inbox', 'outbox'] satisfies Space[]) for await (const [key] of store.range(space)) writes.push({ type: 'del', space, key })
+  await store.batch(writes)
+}
+
+/** Fills the lists from the entries, thread by thread. Read marks that are still there are kept. */
+export async function rebuildLists(held: Held): Promise<void> {
+  for (const id of await threadIds(held.store)) {
+    await held.turn(async (turn) => {
+      const thread = await held.threads.load(id)
+      const read = thread.row?.read ?? 0
+      thread.row = undefined
+      const sealed = await held.store.getMany('body', thread.graph.nodes.map((node) => node.entry.id))
+      settle(held, turn, thread, thread.graph.nodes.map((node, i) => ({ node, sealed: sealed[i] })))
+      markRead(held, turn, thread, read)
+      for (const node of thread.graph.byDevice.get(held.workspace.key.public) ?? []) {
+        if (isOfKind(node, 'ack')) continue
+        for (const device of threadDevices(thread)) {
+          if (device === held.workspace.key.public || receiptOf(thread.graph, node, device)) continue
+          turn.writes.push(putOutbox(device, node.entry.id, id))
+        }
+      }
+    })
+  }
+  await held.turn(async (turn) => {
+    turn.writes.push({ type: 'put', space: 'meta', key: LISTS_KEY, value: encodeCanonical(LISTS_VERSION) })
+  })
+}
+
+async function threadIds(store: Store): Promise<Hex[]> {
+  const ids = new Set<Hex>()
+  for await (const [key] of store.range('entry')) ids.add(key.slice(0, key.indexOf('/')))
+  return [...ids]
+}
