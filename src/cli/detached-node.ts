@@ -20,10 +20,10 @@ const STOP_TIMEOUT_MS = 30_000
 export const ALREADY_RUNNING = 'already_running'
 
 /** What a node says to the process that started it, once. */
-export type StartReport = { ready: true } | { ready: false; symbol: string; message: string; hint: string }
+export type StartReport = { ready: true; copy?: string | undefined } | { ready: false; symbol: string; message: string; hint: string }
 
 const reportShape: z.ZodType<StartReport> = z.union([
-  z.object({ ready: z.literal(true) }),
+  z.object({ ready: z.literal(true), copy: z.string().optional() }),
   z.object({ ready: z.literal(false), symbol: z.string(), message: z.string(), hint: z.string() }),
 ])
 
@@ -36,12 +36,12 @@ const reportShape: z.ZodType<StartReport> = z.union([
 export async function startNode(
   home: Home,
   options: { repair?: boolean } = {},
-): Promise<{ pid: number; started: boolean }> {
+): Promise<{ pid: number; started: boolean; copy?: string }> {
   const deadline = Date.now() + START_TIMEOUT_MS
-  let started = false
+  let started: Spawned = { started: false }
   for (;;) {
     const pid = await answeringPid(home)
-    if (pid !== undefined) return { pid, started }
+    if (pid !== undefined) return { pid, ...started }
     const holder = lockHolder(home)
     if (holder === undefined) started = await spawnNode(home, options)
     else if (Date.now() > deadline) throw notAnswering(holder)
@@ -67,8 +67,14 @@ async function answeringPid(home: Home): Promise<number | undefined> {
   }
 }
 
-/** True if the new process became the node, false if another one was faster. */
-function spawnNode(home: Home, options: { repair?: boolean }): Promise<boolean> {
+interface Spawned {
+  /** The new process became the node; another one may have been faster. */
+  started: boolean
+  /** Where the damaged store was copied to before it was repaired. */
+  copy?: string
+}
+
+function spawnNode(home: Home, options: { repair?: boolean }): Promise<Spawned> {
   // What the runtime itself has to say when it dies goes into the log.
   const log = openLog(home)
   const main = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './main.ts' : './main.js', import.meta.url))
@@ -89,8 +95,8 @@ function spawnNode(home: Home, options: { repair?: boolean }): Promise<boolean> 
     child.once('message', (message) =>
       settle(() => {
         const report = reportShape.parse(message)
-        if (report.ready) resolve(true)
-        else if (report.symbol === ALREADY_RUNNING) resolve(false)
+        if (report.ready) resolve({ started: true, ...(report.copy === undefined ? {} : { copy: report.copy }) })
+        else if (report.symbol === ALREADY_RUNNING) resolve({ started: false })
         else reject(new CommandError(report.symbol, report.message, report.hint))
       }),
     )

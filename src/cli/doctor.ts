@@ -165,6 +165,15 @@ function clockFinding({ home }: CommandContext, status: NodeStatus | undefined):
   const seen = (status?.teammates ?? []).map(({ last_seen: time }) => (time === undefined ? 0 : Date.parse(time)))
   const newest = Math.max(...written, ...seen)
   const evidence = `this laptop says ${new Date(now).toISOString()}`
+  const apart = (status?.teammates ?? []).flatMap(({ devices }) => devices).find((device) => device.clock_skew_ms !== undefined)
+  if (apart?.clock_skew_ms !== undefined) {
+    return {
+      state: 'failed',
+      evidence: `${evidence}; ${apart.device} is ${Math.round(Math.abs(apart.clock_skew_ms) / 1000)} s ${apart.clock_skew_ms > 0 ? 'ahead' : 'behind'}`,
+      cause: 'One of the two clocks is wrong. Times that are shown may mislead; no rule depends on them.',
+      next: 'Set both clocks to network time.',
+    }
+  }
   if (newest <= now + CLOCK_SLACK_MS) return { state: 'ok', evidence }
   return {
     state: 'failed',

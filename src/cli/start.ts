@@ -11,6 +11,7 @@ import { CommandError, EXIT, type ExitCode, explain } from './failure.ts'
 import { takeLock } from './instance-lock.ts'
 import { addressText } from './listen-address.ts'
 import { openLog } from './log-file.ts'
+import type { Printer } from './print.ts'
 import { readSettings } from './settings.ts'
 
 /** A node that hangs while it stops is ended all the same. What was acknowledged is on disk. */
@@ -39,10 +40,24 @@ export const run: Command<Options> = async (context, _args, options) => {
 
 async function detach({ home, printer }: CommandContext, options: Options): Promise<void> {
   printer.progress('Starting the node …')
-  const { pid, started } = await startNode(home, { repair: options.repair === true })
-  printer.result({ pid, started }, () =>
-    started ? printer.done(`Node running (pid ${pid}).`) : printer.line(`Already running (pid ${pid}).`),
-  )
+  const { pid, started, copy } = await startNode(home, { repair: options.repair === true })
+  if (options.repair === true && !started) {
+    throw new CommandError(
+      ALREADY_RUNNING,
+      `The node is running (pid ${pid}): its store was not repaired.`,
+      'Stop it with relay-node stop, then run relay-node start --repair.',
+    )
+  }
+  printer.result({ pid, started, ...(copy === undefined ? {} : { copy }) }, () => {
+    if (copy !== undefined) printRepair(printer, copy)
+    if (started) printer.done(`Node running (pid ${pid}).`)
+    else printer.line(`Already running (pid ${pid}).`)
+  })
+}
+
+function printRepair(printer: Printer, copy: string): void {
+  printer.done(`Repaired the store; it was copied to ${copy} before.`)
+  printer.line('What could not be read here comes back from teammates who hold it.')
 }
 
 /** Returns when the node has been stopped. */
@@ -81,7 +96,7 @@ async function runNode({ home, printer, version }: CommandContext, copy: string 
   const { device: deviceName, listen, lan, bootstrap } = settings
   const net = await createLibp2pNet({ seed, listen, lan, bootstrap, system })
   const store = await openStore(home)
-  const node = await openNode({ store, net, system, seed, deviceName, version })
+  const node = await openNode({ store, net, system, seed, deviceName, version, rebuild: copy !== undefined })
   const server = createRpcServer({
     api: node,
     socketPath: home.socket,
@@ -93,7 +108,8 @@ async function runNode({ home, printer, version }: CommandContext, copy: string 
     await server.start()
     const addresses = net.addresses()
     log.info('node running', { version, addresses })
-    printer.result({ pid: process.pid, ready: true, addresses }, () => {
+    printer.result({ pid: process.pid, ready: true, addresses, ...(copy === undefined ? {} : { copy }) }, () => {
+      if (copy !== undefined) printRepair(printer, copy)
       printer.done(`Node running (pid ${process.pid}). Ctrl-C stops it.`)
       printer.line(
         addresses.length === 0
@@ -101,7 +117,7 @@ async function runNode({ home, printer, version }: CommandContext, copy: string 
           : `Reachable at ${addresses.map(addressText).join(', ')}`,
       )
     })
-    await report({ ready: true })
+    await report({ ready: true, copy })
     await ending.begun
     await server.stop()
   } finally {

@@ -58,6 +58,7 @@ export function createKeeper({ system, connected, reach }: KeeperParts): Keeper 
       (error: unknown) => {
         if (state.attempt !== controller) return
         state.attempt = undefined
+        if (connected(device)) return // It reached us first.
         state.lastFailure = error instanceof Error ? error.message : String(error)
         pause(device, state)
       },

@@ -298,14 +298,18 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
       team = new Set([...next.keys()].filter((device) => device !== self))
       for (const device of gate.setTeam(team)) {
         book.forget(device)
+        book.given(device, beacons.get(device) ?? [])
         running?.links.hangUp(device, 'no longer a teammate')
       }
-      const moved = [...team].filter((device) => book.given(device, next.get(device) ?? []))
+      const moved = [...team].filter((device) =>
+        book.given(device, [...(next.get(device) ?? []), ...(beacons.get(device) ?? [])]),
+      )
       keepAll()
       for (const device of moved) running?.keeper.retry(device)
       for (const device of added) {
         const connections = running?.links.to(device) ?? []
         for (const connection of connections) void meet(connection)
+        if (up.has(device)) report(device) // As a bootstrap server, which nobody was told.
         if (connections.length > 0) welcome(device)
       }
     },

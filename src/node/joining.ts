@@ -92,7 +92,7 @@ const REFUSED: Record<JoinRefusal, [message: string, hint: string]> = {
   unknown: ['The inviter does not know this invite.', 'Ask for a new one: relay-node invite NAME.'],
   expired: ['This invite has expired.', 'Ask for a new one: relay-node invite NAME.'],
   used: ['This invite was used already; it works once.', 'If that was not you, tell the inviter at once. Ask for a new one: relay-node invite NAME.'],
-  withdrawn: ['This invite was withdrawn.', 'Ask the inviter.'],
+  withdrawn: ['This invite was withdrawn.', 'Ask the inviter for a new one: relay-node invite NAME.'],
   busy: ['The inviter is busy with others that join.', 'Try again in a minute.'],
   proof: ['The inviter refused the proof of this invite.', 'Ask for a new one: relay-node invite NAME.'],
   version: ['The inviter runs a version that does not fit this one.', 'Both update relay-node.'],

@@ -94,6 +94,17 @@ describe('the keeper', () => {
     expect(dials.length).toBe(before + 2)
   })
 
+  test('an attempt that fails after the other side has reached us is no failure', async () => {
+    const { keeper, dials, advance, setConnected } = keep()
+    keeper.keep(new Set([DEVICE]))
+    setConnected(true)
+    dials.at(-1)?.fail()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(keeper.lastFailure(DEVICE)).toBeUndefined()
+    advance(60_000)
+    expect(dials.length).toBe(1)
+  })
+
   test('who is dropped is dialled no more, and nobody is after the stop', async () => {
     const { keeper, dials, advance, failLast } = keep()
     keeper.keep(new Set([DEVICE]))

@@ -83,6 +83,21 @@ describe('a team over libp2p', () => {
     expect(a.net.peers().map(({ device }) => device)).toEqual([b.net.device])
   })
 
+  test('a bootstrap server that becomes a teammate, and is none any more, stays connected in its turn', async () => {
+    const b = await startedWith('b', {})
+    const bootstrap = b.net.addresses()
+    const a = await startedWith('a', { bootstrap })
+    b.net.setTeam(new Map([[a.net.device, []]]))
+    await until(() => b.net.peers()[0]?.connected === true)
+    expect([a.changes.length, a.syncs.length, b.syncs.length]).toEqual([0, 0, 0])
+    a.net.setTeam(new Map([[b.net.device, []]]))
+    await until(() => a.syncsRunning === 1 && b.syncsRunning === 1)
+    expect(a.changes[0]).toMatchObject({ device: b.net.device, connected: true })
+    a.net.setTeam(new Map())
+    await until(() => b.changes.at(-1)?.connected === false)
+    await until(() => b.net.peers()[0]?.connected === true)
+  })
+
   test('the bootstrap server may be gone: who is connected stays so, and who has addresses connects', async () => {
     const server = await bootstrapServer()
     const bootstrap = server.getMultiaddrs().map(String)

@@ -105,6 +105,34 @@ describe('a front end and a node', () => {
     expect(hello.interface).toEqual({ min: 2, max: 3 })
   })
 
+  it('of which the node is older: one that took its place meanwhile is not stopped', async () => {
+    const socketPath = join(await temporaryFolder(), 'node.sock')
+    const stops: unknown[] = []
+    const hello = (pid: number, version: number) => ({
+      result: { name: 'relay-node', version: '9.0.0', pid, interface: { min: version, max: version }, uptime_s: 99 },
+    })
+    const replaced = {
+      symbol: 'state_changed',
+      http_status: 409,
+      recoverable: true,
+      hint: '',
+      request_id: 'r',
+      details: {},
+    }
+    const server = await answering(socketPath, ({ method, params }) => {
+      if (method === 'relay/hello') return stops.length === 0 ? hello(4001, 1) : hello(4002, 2)
+      stops.push(params)
+      return { error: { code: -32010, message: 'it is another process', data: replaced } }
+    })
+    onTestFinished(() => void server.close())
+    const versions = { min: 2, max: 2 }
+    const start = () => Promise.resolve()
+    expect(await connectOrStart({ socketPath, session: SESSION, clock: WALL_CLOCK, start, versions })).toMatchObject({
+      pid: 4002,
+    })
+    expect(stops).toEqual([{ pid: 4001 }])
+  })
+
   it('that is no node at all is named', async () => {
     const socketPath = join(await temporaryFolder(), 'node.sock')
     const stranger = createServer((_, response) => response.end('hello'))
@@ -118,6 +146,23 @@ describe('a front end and a node', () => {
 
 function helloServer(socketPath: string, range: { min: number; max: number }): Promise<Server> {
   const result = { name: 'relay-node', version: '9.0.0', pid: 1, interface: range, uptime_s: 0 }
-  const server = createServer((_, response) => response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result })))
-  return new Promise((resolve) => server.listen(socketPath, () => resolve(server)))
+  return answering(socketPath, () => ({ result }))
+}
+
+interface RpcRequest {
+  method: string
+  params: unknown
+}
+
+/** A node of another age, as far as a front end can tell. */
+async function answering(socketPath: string, answer: (request: RpcRequest) => object): Promise<Server> {
+  const server = createServer((request, response) => {
+    let body = ''
+    request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk))
+    request.once('end', () =>
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, ...answer(JSON.parse(body) as RpcRequest) })),
+    )
+  })
+  await new Promise<void>((resolve) => server.listen(socketPath, resolve))
+  return server
 }
