@@ -12,12 +12,20 @@ export type Status = 'pending' | 'accepted' | 'completed' | 'cancelled'
 export interface View {
   readonly graph: Graph
   readonly set: Bits
+  /** The fences that count: those of the set, unless the question is what would be without some. */
+  readonly fences: readonly NodeOf<'fence'>[]
   readonly cut: Map<Node, boolean>
   readonly void: Map<Node, boolean>
 }
 
 export function viewOf(graph: Graph, set: Bits): View {
-  return { graph, set, cut: new Map(), void: new Map() }
+  const fences = graph.byKind.fence.filter((fence) => hasBit(set, fence.index))
+  return { graph, set, fences, cut: new Map(), void: new Map() }
+}
+
+/** The same view, had only these fences been written. */
+export function withFences(view: View, fences: readonly NodeOf<'fence'>[]): View {
+  return { ...view, fences, cut: new Map(), void: new Map() }
 }
 
 /** The nodes of one kind in the view. */
@@ -38,7 +46,7 @@ export function ofDevice(view: View, device: Hex): Node[] {
 const CUTTABLE: ReadonlySet<Kind> = new Set(['accept', 'complete', 'approve', 'wrap', 'share', 'message', 'revise', 'annotate', 'resolve'])
 
 /** Rule E5 for one fence: `node` is by the fenced device, outside the fence's past, and the fencing side never built on it unaware of the fence. */
-export function isCutBy(view: View, node: Node, fence: NodeOf<'fence'>): boolean {
+function isCutBy(view: View, node: Node, fence: NodeOf<'fence'>): boolean {
   if (fence.entry.header.ctl.device !== deviceOf(node) || !CUTTABLE.has(node.entry.header.kind)) return false
   if (isBefore(node, fence)) return false
   return !view.graph.nodes.some(
@@ -50,7 +58,7 @@ export function isCutBy(view: View, node: Node, fence: NodeOf<'fence'>): boolean
 export function isCut(view: View, node: Node): boolean {
   let cut = view.cut.get(node)
   if (cut === undefined) {
-    cut = view.graph.byKind.fence.some((fence) => hasBit(view.set, fence.index) && isCutBy(view, node, fence))
+    cut = view.fences.some((fence) => isCutBy(view, node, fence))
     view.cut.set(node, cut)
   }
   return cut
@@ -66,19 +74,18 @@ export function isDominated(view: View, node: Node): boolean {
 
 /**
  * Rule E2: void by a receipt that crossed it; or by a device that is neither of create's lists nor
- * added by a wrap of its own past that is itself neither void nor (unless `blindToFences`) cut.
+ * added by a wrap of its own past that is itself neither void nor cut.
  */
-export function isVoid(view: View, node: Node, blindToFences = false): boolean {
-  if (blindToFences) return isDominated(view, node) || !isRooted(view, node, true)
+export function isVoid(view: View, node: Node): boolean {
   let verdict = view.void.get(node)
   if (verdict === undefined) {
-    verdict = isDominated(view, node) || !isRooted(view, node, false)
+    verdict = isDominated(view, node) || !isRooted(view, node)
     view.void.set(node, verdict)
   }
   return verdict
 }
 
-function isRooted(view: View, node: Node, blindToFences: boolean): boolean {
+function isRooted(view: View, node: Node): boolean {
   const device = deviceOf(node)
   const ctl = view.graph.byKind.create[0]?.entry.header.ctl
   if (ctl?.senders.includes(device) || ctl?.recipients.includes(device)) return true
@@ -86,12 +93,12 @@ function isRooted(view: View, node: Node, blindToFences: boolean): boolean {
     (wrap) =>
       wrap.entry.header.ctl.adds === device &&
       isBefore(wrap, node) &&
-      !isVoid(view, wrap, blindToFences) &&
-      (blindToFences || !isCut(view, wrap)),
+      !isVoid(view, wrap) &&
+      !isCut(view, wrap),
   )
 }
 
-export function isEffectiveAccept(view: View, accept: NodeOf<'accept'>): boolean {
+function isEffectiveAccept(view: View, accept: NodeOf<'accept'>): boolean {
   return !isVoid(view, accept) && !isCut(view, accept)
 }
 

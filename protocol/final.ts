@@ -4,14 +4,14 @@ import {
   devicesOfSide,
   deviceOf,
   effectiveAccepts,
+  effectiveCompletes,
   isCut,
-  isCutBy,
-  isEffectiveAccept,
   isVoid,
   ofDevice,
   ofKind,
   type Status,
   type View,
+  withFences,
 } from './effect.ts'
 import { hasBit, isBefore, type Node, type NodeOf } from './graph.ts'
 
@@ -47,20 +47,27 @@ function waitForSender(view: View): Finality {
 }
 
 function isFenced(view: View, device: Hex): boolean {
-  return ofKind(view, 'fence').some((fence) => fence.entry.header.ctl.device === device)
+  return view.fences.some((fence) => fence.entry.header.ctl.device === device)
 }
 
+/**
+ * Which complete leads depends on what create's author includes first, so no other sender device's
+ * word settles it. And every other recipient device must have lost its say: it, too, could complete.
+ */
 function completedFinality(view: View, lead: Node): Finality {
-  const effective = ofKind(view, 'complete').filter(
-    (complete) => !isCut(view, complete) && effectiveAccepts(view).some((accept) => isBefore(accept, complete)),
+  const effective = effectiveCompletes(view)
+  const isAfterComplete = (node: Node) => effective.some((complete) => complete === node || isBefore(complete, node))
+  const listed = ofKind(view, 'create')[0]?.entry.header.ctl.recipients ?? []
+  const added = ofKind(view, 'wrap').flatMap((wrap) => {
+    const { adds } = wrap.entry.header.ctl
+    if (adds === null || wrap.side !== 'recipient' || isVoid(view, wrap) || isCut(view, wrap)) return []
+    // Added by one who knew of a complete, or who hides that it did: it can undo nothing by that.
+    const isTooLate = ofDevice(view, deviceOf(wrap)).some((own) => isAfterComplete(own) && !isBefore(wrap, own))
+    return isTooLate ? [] : [adds]
+  })
+  const missing = [...new Set([...listed, ...added])].filter(
+    (device) => !isFenced(view, device) && !ofDevice(view, device).some(isAfterComplete),
   )
-  const missing = devicesOfSide(view, 'recipient').filter(
-    (device) =>
-      device !== deviceOf(lead) &&
-      !isFenced(view, device) &&
-      !ofDevice(view, device).some((own) => effective.some((complete) => isBefore(complete, own))),
-  )
-  // Which complete leads depends on what create's author includes first, so another sender device's word settles nothing.
   const author = waitForSender(view).waitingFor
   missing.push(...author.filter((device) => !ofDevice(view, device).some((own) => isBefore(lead, own))))
   return missing.length === 0 ? FINAL : { final: false, waitingFor: missing }
@@ -75,33 +82,34 @@ function cancelledFinality(view: View): Finality {
   return fewest?.length === 0 ? FINAL : { final: false, waitingFor: fewest ?? [] }
 }
 
-/** Recipient devices that could still have accepted without knowing of `cancel`. */
+/**
+ * Recipient devices that could still have accepted without knowing of `cancel`. A fence counts only
+ * once no sender device can undo it: what another fence holds back might still get effect.
+ */
 function missingFor(view: View, cancel: NodeOf<'cancel'>): Hex[] {
-  const fences = settledFences(view, cancel)
+  const settled = withFences(view, settledFences(view, cancel))
   const listed = ofKind(view, 'create')[0]?.entry.header.ctl.recipients ?? []
   const added = ofKind(view, 'wrap').flatMap((wrap) => {
     const { adds } = wrap.entry.header.ctl
     if (adds === null || wrap.side !== 'recipient' || isBefore(cancel, wrap)) return []
-    return isVoid(view, wrap) || isCut(view, wrap) ? [] : [adds]
+    return isVoid(settled, wrap) || isCut(settled, wrap) ? [] : [adds]
   })
-  const missing = new Set(
-    [...listed, ...added].filter(
-      (device) =>
-        !ofDevice(view, device).some((own) => isBefore(cancel, own)) && !fences.some((fence) => fence.entry.header.ctl.device === device),
-    ),
+  const missing = [...listed, ...added].filter(
+    (device) => !ofDevice(view, device).some((own) => isBefore(cancel, own)) && !isFenced(settled, device),
   )
-  // An accept that only a fence holds back must be held back by a fence that no sender device can undo.
-  for (const accept of ofKind(view, 'accept')) {
-    const heldByFenceOnly = !isEffectiveAccept(view, accept) && !isVoid(view, accept, true)
-    if (heldByFenceOnly && !fences.some((fence) => isCutBy(view, accept, fence))) missing.add(deviceOf(accept))
-  }
-  return [...missing]
+  return [...new Set([...missing, ...effectiveAccepts(settled).map(deviceOf)])]
 }
 
-/** Sender's fences after `cancel` that every sender device, not itself fenced, has in an entry's past or wrote. */
+/**
+ * Sender's fences after `cancel` that every sender device has in an entry's past or wrote. Devices
+ * that are themselves fenced or were added by a wrap without effect count too: what they include
+ * still undoes a fence that they do not know.
+ */
 function settledFences(view: View, cancel: Node): NodeOf<'fence'>[] {
-  const senders = devicesOfSide(view, 'sender').filter((device) => !isFenced(view, device))
-  return ofKind(view, 'fence').filter(
+  const listed = ofKind(view, 'create')[0]?.entry.header.ctl.senders ?? []
+  const added = ofKind(view, 'wrap').flatMap((wrap) => (wrap.side === 'sender' ? (wrap.entry.header.ctl.adds ?? []) : []))
+  const senders = [...listed, ...added]
+  return view.fences.filter(
     (fence) =>
       fence.side === 'sender' &&
       isBefore(cancel, fence) &&

@@ -1,7 +1,7 @@
 /** The reducer: a set of stored entries → the state of the thread. Equal sets give equal states, in any order of arrival. */
 import { fromHex, type Hex } from './canonical.ts'
 import { hash } from './crypto.ts'
-import { effectiveAccepts, effectiveCompletes, isCut, isVoid, leadOf, ofKind, type Status, statusOf, type View, viewOf } from './effect.ts'
+import { effectiveAccepts, effectiveCompletes, isCut, isVoid, leadOf, ofKind, type Status, statusOf, type View, viewOf, withFences } from './effect.ts'
 import { finalityOf } from './final.ts'
 import { type Bits, compareOrder, type Graph, hasBit, isBefore, type Node, type NodeOf, pastOf, wholeSet } from './graph.ts'
 import type { Kind, Verdict } from './kinds.ts'
@@ -70,7 +70,8 @@ export function stateDigest(graph: Graph, state: ThreadState): Hex {
 /** True if only a fork of a device that accepted keeps the complete from having effect. */
 function isRepudiated(view: View, complete: Node): boolean {
   if (isCut(view, complete)) return false
-  return ofKind(view, 'accept').some((accept) => isBefore(accept, complete) && !isCut(view, accept) && isVoid(view, accept, true))
+  const unfenced = withFences(view, [])
+  return ofKind(view, 'accept').some((accept) => isBefore(accept, complete) && !isCut(view, accept) && isVoid(unfenced, accept))
 }
 
 function canBeVoid(node: Node): boolean {

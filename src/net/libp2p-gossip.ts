@@ -2,8 +2,8 @@
 import { TopicValidatorResult } from '@libp2p/gossipsub'
 import type { Log } from '../system.ts'
 import { netErrorOf } from './libp2p-errors.ts'
-import { GOSSIP_MESSAGE_BYTES_MAX, type Host } from './libp2p-host.ts'
-import { type DeviceKey, type GossipVerdict, NetError, type NetHandlers } from './net.ts'
+import type { Host } from './libp2p-host.ts'
+import { type DeviceKey, GOSSIP_MESSAGE_BYTES_MAX, type GossipVerdict, NetError, type NetHandlers } from './net.ts'
 import { deviceOfPeer } from './peer-id.ts'
 
 const VERDICTS: Record<GossipVerdict, TopicValidatorResult> = {

@@ -9,13 +9,9 @@ import type { MulticastDNSComponents } from '@libp2p/mdns'
 import { ping } from '@libp2p/ping'
 import { tcp } from '@libp2p/tcp'
 import { createLibp2p } from 'libp2p'
-import { GOSSIP_SIZE_BYTES_MAX } from '../../protocol/index.ts'
+import { GOSSIP_MESSAGE_BYTES_MAX } from './net.ts'
 
 export const DHT_PROTOCOL = '/relay-node/kad/1.0.0'
-
-/** What sealing and signing may add to a gossip message. */
-const GOSSIP_OVERHEAD_BYTES_MAX = 1024
-export const GOSSIP_MESSAGE_BYTES_MAX = GOSSIP_SIZE_BYTES_MAX + GOSSIP_OVERHEAD_BYTES_MAX
 
 export interface HostOptions {
   privateKey: PrivateKey

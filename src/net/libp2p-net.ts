@@ -320,7 +320,7 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
       if (links.to(device).length === 0) await links.dial(device, addresses, signal)
       return links.openStream(device, JOIN_PROTOCOL, signal)
     },
-    advertise: (tag) => advertiseTag(present().host.services.parts, tag),
+    advertise: async (tag) => advertiseTag(present().host.services.parts, tag),
     async find(tag, signal) {
       const { promise, resolve, reject } = Promise.withResolvers<LanFind>()
       const onAbort = (): void =>

@@ -3,11 +3,18 @@
  * can be lost or late. Nothing here reads real time; everything but the delays runs in microtasks.
  */
 import assert from 'node:assert/strict'
-import { GOSSIP_SIZE_BYTES_MAX } from '../../protocol/index.ts'
 import type { System } from '../system.ts'
 import { createGate, type Gate } from './gate.ts'
 import { memoryStreams } from './memory-stream.ts'
-import { type DeviceKey, type FrameStream, type GossipVerdict, type Net, NetError, type NetHandlers } from './net.ts'
+import {
+  type DeviceKey,
+  type FrameStream,
+  GOSSIP_MESSAGE_BYTES_MAX,
+  type GossipVerdict,
+  type Net,
+  NetError,
+  type NetHandlers,
+} from './net.ts'
 import { createSyncPairs, letGo, type SyncPairs } from './sync-pairs.ts'
 
 /** What happens to one gossip message on one link: it passes, is lost, or comes later by so many milliseconds. */
@@ -246,7 +253,8 @@ export function createMemoryHub(system: System): MemoryHub {
         for (const search of searches) search()
         return async () => void advertisers.delete(device)
       },
-      find(tag, signal) {
+      async find(tag, signal) {
+        present()
         const { promise, resolve, reject } = Promise.withResolvers<{ device: DeviceKey; addresses: string[] }>()
         const search = (): void => {
           const found = [...(tags.get(tag) ?? [])].find((other) => other !== device && reachable(device, other))
@@ -268,7 +276,7 @@ export function createMemoryHub(system: System): MemoryHub {
         if (seat !== undefined) seat.topics = topics
       },
       async publish(topic, data) {
-        if (data.length > GOSSIP_SIZE_BYTES_MAX + 1024)
+        if (data.length > GOSSIP_MESSAGE_BYTES_MAX)
           throw new NetError('NET_FRAME', `a gossip message of ${data.length} bytes is too large`)
         const message = { id: messages++, author: device, topic, data: new Uint8Array(data) }
         see(present(), message)

@@ -4,7 +4,12 @@
  * while it is open. A device is named by its Ed25519 public key, 64 lower-case hex characters.
  */
 
+import { GOSSIP_SIZE_BYTES_MAX } from '../../protocol/index.ts'
+
 export type DeviceKey = string
+
+/** A gossip message as it travels: what sealing adds beside {@link GOSSIP_SIZE_BYTES_MAX} is less than this. */
+export const GOSSIP_MESSAGE_BYTES_MAX = GOSSIP_SIZE_BYTES_MAX + 1024
 
 /** One long, ordered stream of frames to one device. */
 export interface FrameStream {
@@ -66,7 +71,7 @@ export interface Net {
   find(tag: string, signal: AbortSignal): Promise<{ device: DeviceKey; addresses: string[] }>
   /** The one set of topics this node takes part in. */
   setTopics(topics: readonly string[]): void
-  /** Best effort; resolves with how many peers it was handed to. At most GOSSIP_SIZE_BYTES_MAX plus sealing overhead. */
+  /** Best effort; resolves with how many peers it was handed to. At most GOSSIP_MESSAGE_BYTES_MAX. */
   publish(topic: string, data: Uint8Array): Promise<number>
   /** Every device of the team. */
   peers(): PeerStatus[]

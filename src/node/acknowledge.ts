@@ -12,7 +12,7 @@ import { ownMember } from './workspace.ts'
  */
 export async function acknowledge(held: Held, turn: Turn, thread: Thread): Promise<Published | undefined> {
   const own = held.workspace.key.public
-  if (!ownMember(held.workspace) || !sideOf(thread, own) || hasForked(held, thread)) return undefined
+  if (!ownMember(held.workspace) || !sideOf(thread, own) || hasForked(held, thread) || thread.row?.recovering) return undefined
   const last = thread.graph.byDevice.get(own)?.at(-1)
   const unseen = thread.graph.nodes.filter((node) => node !== last && node.entry.header.dev !== own && !(last && isBefore(node, last)))
   if (!unseen.some((node) => node.entry.header.kind !== 'ack')) return undefined

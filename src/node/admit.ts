@@ -27,6 +27,16 @@ export interface Incoming {
   readonly body: Uint8Array | null
 }
 
+export interface Delivery {
+  /** The peer that sent them. */
+  readonly from: Hex
+  readonly items: readonly Incoming[]
+  /** More of the same is on its way: receipts wait for it, since they would say that all is here. */
+  readonly more?: boolean
+  /** The thread that this delivery ends, to be acknowledged even if nothing new came with it. */
+  readonly thread?: Hex
+}
+
 export interface Admitted {
   /** Threads of which something is missing, with what. */
   readonly missing: Map<Hex, Hex[]>
@@ -54,7 +64,8 @@ export function createWaitingRoom(): WaitingRoom {
 }
 
 /** Takes in entries of a peer within one turn, in the given order. */
-export async function admit(held: Held, room: WaitingRoom, from: Hex, items: readonly Incoming[]): Promise<Admitted> {
+export async function admit(held: Held, room: WaitingRoom, delivery: Delivery): Promise<Admitted> {
+  const { from, items, more = false } = delivery
   const opened: Waiting[] = []
   const refused: { refused: Refused; envelope: Uint8Array }[] = []
   for (const { envelope, body } of items) {
@@ -71,11 +82,15 @@ export async function admit(held: Held, room: WaitingRoom, from: Hex, items: rea
       const roster = await admitOne(held, turn, { room, work, admitted, waiting })
       missingRoster ||= roster
     }
+    if (delivery.thread !== undefined && !work.has(delivery.thread)) {
+      work.set(delivery.thread, { thread: await held.threads.load(delivery.thread), gained: [] })
+    }
     for (const { thread, gained } of work.values()) {
-      if (gained.length === 0) continue
-      settle(held, turn, thread, gained)
-      admitted.changed.add(thread.id)
-      const ack = await acknowledge(held, turn, thread)
+      if (gained.length > 0) {
+        settle(held, turn, thread, gained)
+        admitted.changed.add(thread.id)
+      } else if (thread.id !== delivery.thread) continue
+      const ack = more ? undefined : await acknowledge(held, turn, thread)
       if (ack) admitted.acks.push(ack)
     }
     return { ...admitted, missingRoster }

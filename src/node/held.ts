@@ -18,6 +18,7 @@ export interface ThreadFacts {
   open: boolean
   sender: Hex
   unread: number
+  recovering: boolean
 }
 
 export interface Turn {
@@ -109,7 +110,7 @@ export async function openHeld(options: { store: Store; system: System; key: Sig
 
 export function factsOf(row: ThreadRow): ThreadFacts {
   const open = row.status === 'pending' || row.status === 'accepted'
-  return { headsDigest: headsDigest(row.heads), side: row.side, open, sender: row.sender, unread: row.unread }
+  return { headsDigest: headsDigest(row.heads), side: row.side, open, sender: row.sender, unread: row.unread, recovering: row.recovering }
 }
 
 export function outboxOf(held: Held, device: Hex): Map<Hex, Hex> {

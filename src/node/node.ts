@@ -25,7 +25,7 @@ export interface NodeOptions {
   readonly seed: Uint8Array
   readonly deviceName: string
   readonly version: string
-  /** Make all lists anew from the entries, as after a repair of the store. */
+  /** The store was repaired: make all lists anew from the entries, and expect that some are missing. */
   readonly rebuild?: boolean
 }
 
@@ -44,7 +44,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const key = signingKey(seed)
   let held = await openHeld({ store, system, key })
   if (rebuild) {
-    await rebuildLists(held)
+    await rebuildLists(held, options.rebuild === true)
     held = await openHeld({ store, system, key })
   }
   const peers = createPeers({ held, net })

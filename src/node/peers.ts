@@ -13,6 +13,7 @@ import type { FrameStream, GossipVerdict, Net, NetHandlers } from '../net/net.ts
 import { admit, type Admitted, createWaitingRoom } from './admit.ts'
 import { countRefusal, type Held } from './held.ts'
 import type { Published } from './publish.ts'
+import { recoveredWith } from './rebuild.ts'
 import { type PeerRow, putPeer, readPeers } from './rows.ts'
 import { createSyncSession, type SyncSession } from './sync.ts'
 import { threadDevices } from './threads.ts'
@@ -77,6 +78,9 @@ export function createPeers(options: { held: Held; net: Net }): Peers {
       stream,
       onAdmitted,
       onWorkspaceChanged: workspaceChanged,
+      onInSync: (device) => {
+        recoveredWith(held, device).catch((error: unknown) => system.log.warn('a thread could not be marked as recovered', { error: String(error) }))
+      },
       onHello: (device, hello) => keepRow(device, { lastSeen: system.clock.now(), skew: hello.clock - system.clock.now() }),
     })
     sessions.set(stream.device, session)
@@ -129,7 +133,7 @@ export function createPeers(options: { held: Held; net: Net }): Peers {
     const author = rosterOf(workspace)?.devices.get(entry.value.header.dev)
     if (!author || author.removed || !withinBudget(author.key)) return 'ignore'
     const { envelope, body } = message.value
-    admit(held, room, from, [{ envelope, body }]).then(
+    admit(held, room, { from, items: [{ envelope, body }] }).then(
       (admitted) => onAdmitted(from, admitted),
       (error: unknown) => system.log.error('an entry could not be stored', { error: String(error) }),
     )

@@ -36,6 +36,11 @@ export interface Published {
 
 /** Says something in a thread that is held. Throws ApiError where the body is too large. */
 export function publish(held: Held, turn: Turn, thread: Thread, statement: Statement): Published {
+  if (thread.row?.recovering) {
+    throw new ApiError('state_changed', 'The store of this laptop was repaired, and a part of this thread may be missing here.', {
+      hint: 'It can be written again as soon as a laptop of the other side was reachable once. relay-node status shows who is.',
+    })
+  }
   if (hasForked(held, thread)) {
     throw new ApiError('verification_failed', 'Two histories of this thread are signed with the key of this laptop: its home was copied or restored from an old copy.', {
       hint: 'Use only one of the copies. Run relay-node doctor; the other side can hand off anew.',

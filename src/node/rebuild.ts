@@ -1,11 +1,11 @@
 /** Makes everything anew that follows from the entries: rows, inbox, outbox, the arrival counter. For a repaired store, or one whose lists are of an older form. */
 import { encodeCanonical, type Hex, isOfKind, receiptOf } from '../../protocol/index.ts'
 import type { Space, Store, Write } from '../store/store.ts'
-import type { Held } from './held.ts'
+import { factsOf, type Held, type Turn } from './held.ts'
 import { markRead } from './reading.ts'
-import { decodeRow, putArrival, putOutbox } from './rows.ts'
+import { decodeRow, putArrival, putOutbox, putThreadRow } from './rows.ts'
 import { settle } from './settle.ts'
-import { threadDevices } from './threads.ts'
+import { type Thread, threadDevices } from './threads.ts'
 
 /** Counts up whenever the form of a list changes. */
 const LISTS_VERSION = 1
@@ -26,8 +26,11 @@ export async function clearLists(store: Store): Promise<void> {
   await store.batch(writes)
 }
 
-/** Fills the lists from the entries, thread by thread. Read marks that are still there are kept. */
-export async function rebuildLists(held: Held): Promise<void> {
+/**
+ * Fills the lists from the entries, thread by thread. Read marks that are still there are kept.
+ * `lossy`: entries may be missing, so that each thread waits until a peer that holds them was met.
+ */
+export async function rebuildLists(held: Held, lossy: boolean): Promise<void> {
   for (const id of await threadIds(held.store)) {
     await held.turn(async (turn) => {
       const thread = await held.threads.load(id)
@@ -36,6 +39,7 @@ export async function rebuildLists(held: Held): Promise<void> {
       const sealed = await held.store.getMany('body', thread.graph.nodes.map((node) => node.entry.id))
       settle(held, turn, thread, thread.graph.nodes.map((node, i) => ({ node, sealed: sealed[i] })))
       markRead(held, turn, thread, read)
+      if (lossy) markRecovering(turn, thread, true)
       for (const node of thread.graph.byDevice.get(held.workspace.key.public) ?? []) {
         if (isOfKind(node, 'ack')) continue
         for (const device of threadDevices(thread)) {
@@ -47,6 +51,28 @@ export async function rebuildLists(held: Held): Promise<void> {
   }
   await held.turn(async (turn) => {
     turn.writes.push({ type: 'put', space: 'meta', key: LISTS_KEY, value: encodeCanonical(LISTS_VERSION) })
+  })
+}
+
+function markRecovering(turn: Turn, thread: Thread, recovering: boolean): void {
+  if (!thread.row) return
+  thread.row = { ...thread.row, recovering }
+  turn.touched.add(thread)
+  turn.writes.push(putThreadRow(thread.id, thread.row))
+}
+
+/** `device` holds exactly what is held here: the threads that it takes part in have recovered. */
+export async function recoveredWith(held: Held, device: Hex): Promise<void> {
+  const recovering = [...held.facts].flatMap(([id, facts]) => (facts.recovering ? [id] : []))
+  if (recovering.length === 0) return
+  await held.turn(async (turn) => {
+    for (const id of recovering) {
+      const thread = await held.threads.load(id)
+      if (!threadDevices(thread).includes(device)) continue
+      markRecovering(turn, thread, false)
+      const { row } = thread
+      if (row) turn.after.push(() => held.facts.set(id, factsOf(row)))
+    }
   })
 }
 

@@ -71,6 +71,12 @@ export interface ThreadRow {
   preview: { text: string; mine: boolean } | null
   /** Hash of the summary's text, to find the same one again. */
   textHash: Hex | null
+  /**
+   * Own entries may have been lost here with a part of the disk. Nothing is written into the thread
+   * until a device of the other side, which holds them, has been in sync: else this device would
+   * sign a second entry with a number that it has used.
+   */
+  recovering: boolean
 }
 
 export function putThreadRow(thread: Hex, row: ThreadRow): Write {

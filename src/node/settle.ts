@@ -75,6 +75,7 @@ function newRow(held: Held, thread: Thread): ThreadRow {
     read: 0,
     preview: null,
     textHash: null,
+    recovering: false,
   }
 }
 

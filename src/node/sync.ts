@@ -41,6 +41,8 @@ export interface SyncOptions {
   readonly onAdmitted: (from: Hex, admitted: Admitted) => void
   /** The roster or a prekey changed. */
   readonly onWorkspaceChanged: () => void
+  /** The peer holds exactly the threads that are held here. */
+  readonly onInSync: (device: Hex) => void
   readonly onHello: (from: Hex, hello: SyncMessageOf<'hello'>) => void
 }
 
@@ -180,7 +182,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
     })
     if (!changed) return
     options.onWorkspaceChanged()
-    for (const { from, items } of takeWaiting(room)) options.onAdmitted(from, await admit(held, room, from, items))
+    for (const { from, items } of takeWaiting(room)) options.onAdmitted(from, await admit(held, room, { from, items }))
   }
 
   async function onPrekeys(message: SyncMessageOf<'prekeys'>): Promise<void> {
@@ -198,7 +200,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
 
   function onDigests(message: SyncMessageOf<'digests'>): void {
     const buckets = differingBuckets(message.buckets, digests())
-    if (buckets.length === 0) return
+    if (buckets.length === 0) return options.onInSync(stream.device)
     const differing = new Set(buckets)
     const threads = [...held.facts].flatMap(([thread, facts]): [Hex, Hex][] => (differing.has(bucketOf(thread)) ? [[thread, facts.headsDigest]] : []))
     for (const batch of inBatches(threads, () => 72)) say({ t: 'threads', threads: batch })
@@ -258,11 +260,14 @@ export function createSyncSession(options: SyncOptions): SyncSession {
 
   async function onEntries(message: SyncMessageOf<'entries'>): Promise<void> {
     const items = message.items.map(([envelope, body]) => ({ envelope, body }))
-    const admitted = await admit(held, room, stream.device, items)
+    const isLast = message.heads !== null
+    const admitted = await admit(held, room, { from: stream.device, items, more: !isLast, ...(isLast ? { thread: message.th } : {}) })
     say({ t: 'got' })
     options.onAdmitted(stream.device, { ...admitted, missing: new Map() })
     if (admitted.missingRoster) sayHello()
     if (!message.heads) return
+    // Whether all is here again shows in the digests.
+    if (held.facts.get(message.th)?.recovering) sayHello()
     const { heads } = message
     const rest = await read(message.th, (thread) => ({
       lacks: heads.some((head) => !thread.graph.byId.has(head)),
@@ -321,8 +326,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
   }
 
   function sayHello(): void {
-    const message = hello()
-    if (message) say(message)
+    enqueue(() => [hello()].filter((message) => message !== undefined), 'hello')
   }
 
   return {

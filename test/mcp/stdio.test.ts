@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createRpcClient } from '../../src/rpc/client.ts'
@@ -22,15 +22,6 @@ async function read(stream: NodeJS.ReadableStream): Promise<string> {
   let text = ''
   for await (const chunk of stream) text += String(chunk)
   return text
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** Has answered once: everything is set up. */
@@ -119,22 +110,26 @@ describe('the process', () => {
   })
 
   it.skipIf(process.platform === 'win32')('ends when its parent is gone, even if stdin stays open', async () => {
-    // The parent hands its own stdin on: the test keeps the other end open while the parent dies.
-    const script = `require('node:child_process').spawn(process.execPath, [${JSON.stringify(ENTRY)}], { stdio: 'inherit' }).once('spawn', function () { console.error(this.pid) }); setInterval(() => {}, 1000)`
+    const pipe = join(await temporaryFolder(), 'stdin')
+    execFileSync('mkfifo', [pipe])
+    // Open for both: it never ends, whoever closes it.
+    const stdin = await open(pipe, 'r+')
+    onTestFinished(() => stdin.close())
+    const script = `require('node:child_process').spawn(process.execPath, [${JSON.stringify(ENTRY)}], { stdio: 'inherit' })
+      setInterval(() => {}, 1000)`
     const parent = spawn(process.execPath, ['-e', script], {
       env: environment({ TEST_SOCKET: '/nowhere' }),
-      stdio: 'pipe',
+      stdio: [stdin.fd, 'pipe', 'inherit'],
     })
-    const [said] = await once(parent.stderr, 'data')
-    const pid = Number(String(said))
-    await awake(parent)
-    expect(isAlive(pid)).toBe(true)
-    // Its end closes the last writer of stdout.
-    const closed = once(parent.stdout, 'end')
-    parent.stdout.resume()
+    const stdout = parent.stdio[1]
+    if (stdout === null) throw new Error('the parent has no stdout')
+    await stdin.write(line(INITIALIZE))
+    await once(stdout, 'data')
+    // The last writer of stdout is the process that lost its parent.
+    const closed = once(stdout, 'end')
+    stdout.resume()
     parent.kill('SIGKILL')
     await closed
-    parent.stdin.destroy()
   })
 
   it('ends when nobody reads its answers', async () => {

@@ -75,7 +75,7 @@ test('it goes out by way of a third: bob and frank never meet, carol carries it 
   const { thread_id } = await handOff(bob, 'frank', 'by way of carol')
   await arrives(world, frank, thread_id)
   await delivered(world, bob, thread_id)
-  expect(await carol.disk.rows('body')).toEqual([])
+  expect(await carol.disk.image()).not.toContain(Buffer.from('by way of carol').toString('hex'))
 })
 
 test('gossip that is lost is healed by asking; nobody has to wait for the next beacon', async () => {
@@ -97,7 +97,7 @@ test('a body too large for gossip is asked for once the header is known, also wh
   const early = await viewOnce(world, frank, thread_id, ({ entries }) => entries.length === 1)
   expect(early.entries[0]?.body).toBe('missing')
   expect(await deliveryOf(bob, thread_id)).toEqual({ stored_here: true })
-  expect(await carol.disk.rows('body')).toEqual([])
+  expect(await carol.disk.rows('body')).toHaveLength(0)
   await world.heal(bob, frank)
   // What a connected device has not acknowledged is offered again every few seconds.
   world.clock.advance(6000)

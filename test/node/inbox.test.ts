@@ -154,7 +154,5 @@ test('whoever takes no part gets the same answer as for a thread that does not e
   expect(notHers).toMatchObject({ symbol: 'thread_not_found', message: unknown.message, hint: unknown.hint })
   expect((await carol.node.listThreads({})).items).toEqual([])
   expect(await carol.node.status()).toMatchObject({ threads: 0, unread: 0 })
-  const onDisk = await carol.disk.image()
-  expect(onDisk).not.toContain(Buffer.from('for frank alone').toString('hex'))
-  expect(await carol.disk.rows('body')).toEqual([])
+  expect(await carol.disk.image()).not.toContain(Buffer.from('for frank alone').toString('hex'))
 })
