@@ -21,8 +21,8 @@ const NO_SALT = new Uint8Array(0)
 export interface InviteCode {
   /** 16 bytes. */
   readonly secret: Uint8Array
-  /** Where the inviter is; only in a standalone code. */
-  readonly inviter?: { readonly device: Hex; readonly addresses: readonly string[] }
+  /** Where the inviter is, and when the invite ends by its clock (ms); only in a standalone code. */
+  readonly inviter?: { readonly device: Hex; readonly addresses: readonly string[]; readonly expires: number }
 }
 
 /** The code of an invite: the first of the inviter's addresses, as many as fit. */
@@ -30,7 +30,7 @@ export function encodeCode(code: InviteCode): string {
   const { secret, inviter } = code
   if (!inviter) return bech32m.encode(PREFIX, bech32m.toWords(secret), CODE_LENGTH_CHARS_MAX)
   const addresses = inviter.addresses.slice(0, STANDALONE_ADDRESSES_COUNT_MAX)
-  const encode = () => bech32m.toWords(encodeCanonical([secret, fromHex(inviter.device), addresses]))
+  const encode = () => bech32m.toWords(encodeCanonical([secret, fromHex(inviter.device), addresses, inviter.expires]))
   // Long addresses must not keep a code from being made: one that works is enough to join.
   let words = encode()
   while (PREFIX.length + 1 + words.length + CHECKSUM_LENGTH_CHARS > CODE_LENGTH_CHARS_MAX) {
@@ -67,13 +67,13 @@ function parseWords(typed: string): Checked<InviteCode> {
 function parseStandalone(bytes: Uint8Array): Checked<InviteCode> {
   const decoded = decodeCanonical(bytes, { bytesMax: CODE_LENGTH_CHARS_MAX })
   if (!decoded.ok || !Array.isArray(decoded.value)) return refuse('code', 'not an invite code')
-  const [secret, device, addresses, ...rest] = decoded.value as readonly unknown[]
+  const [secret, device, addresses, expires, ...rest] = decoded.value as readonly unknown[]
   if (!(secret instanceof Uint8Array) || secret.length !== SECRET_BYTES || rest.length > 0) return refuse('code', 'not an invite code')
-  if (!(device instanceof Uint8Array) || device.length !== 32 || !Array.isArray(addresses)) return refuse('code', 'not an invite code')
+  if (!(device instanceof Uint8Array) || device.length !== 32 || !Array.isArray(addresses) || typeof expires !== 'number') return refuse('code', 'not an invite code')
   const texts = (addresses as readonly unknown[]).filter((address) => typeof address === 'string')
   if (texts.length !== addresses.length || texts.length > STANDALONE_ADDRESSES_COUNT_MAX) return refuse('code', 'not an invite code')
   if (texts.some((address) => address.length > ADDRESS_LENGTH_CHARS_MAX)) return refuse('code', 'not an invite code')
-  return pass({ secret, inviter: { device: toHex(device), addresses: texts } })
+  return pass({ secret, inviter: { device: toHex(device), addresses: texts, expires } })
 }
 
 /** The key that the joiner signs with; the owner keeps only its public half. */

@@ -49,8 +49,6 @@ export interface Invites {
 
 const BATCH_SIZE_BYTES = 256 * 1024
 const STANDALONE_ADDRESSES_COUNT = 2
-/** How long after its end an invite is still answered, to say that it has ended. */
-const ENDED_ANSWERED_MS = 24 * 60 * 60 * 1000
 
 export function createInvites(parts: { held: Held; net: Net; onChanged: () => void }): Invites {
   const { held, net, onChanged } = parts
@@ -77,10 +75,6 @@ export function createInvites(parts: { held: Held; net: Net; onChanged: () => vo
     return invite.expires <= system.clock.now() ? 'expired' : 'open'
   }
 
-  function answeredUntil(invite: Invite): number {
-    return invite.expires + ENDED_ANSWERED_MS
-  }
-
   function listing(roster: Roster, invite: Invite): InviteListing {
     return { invite_id: textId('invite', invite.id), handle: `${invite.name}@${roster.name}`, expires_at: timeText(invite.expires), state: stateOf(invite) }
   }
@@ -97,30 +91,25 @@ export function createInvites(parts: { held: Held; net: Net; onChanged: () => vo
     return entry.id
   }
 
-  /**
-   * The join protocol is open while an invite is, and a day longer, so that whoever comes late with
-   * one is told why it no longer works. Each can be found on the same network by a name made from
-   * its secret.
-   */
+  /** The join protocol is open while an invite is; each can be found on the same network by a name made from its secret. */
   async function openDoor(): Promise<void> {
     cancelTimer()
     const roster = rosterOf(workspace)
     const isOwner = roster?.owner === workspace.key.public
-    const now = system.clock.now()
-    const answered = isOwner ? [...roster.invites.values()].filter((invite) => answeredUntil(invite) > now) : []
-    net.setJoinOpen(answered.length > 0)
+    const open = isOwner ? [...roster.invites.values()].filter((invite) => stateOf(invite) === 'open') : []
+    net.setJoinOpen(open.length > 0)
     for (const [id, stopAdvertising] of advertised) {
-      if (answered.some((invite) => invite.id === id)) continue
+      if (open.some((invite) => invite.id === id)) continue
       advertised.delete(id)
       await stopAdvertising()
     }
-    for (const invite of answered) {
+    for (const invite of open) {
       const secret = advertised.has(invite.id) ? undefined : await readSecret(invite.id)
       if (secret) advertised.set(invite.id, await net.advertise(secret.tag))
     }
-    const soonest = Math.min(...answered.map(answeredUntil))
+    const soonest = Math.min(...open.map((invite) => invite.expires))
     // Timers reach about 24 days; an invite that lasts longer is looked at again then.
-    if (answered.length > 0) cancelTimer = system.clock.after(Math.min(2 ** 31 - 1, soonest - now + 1), refreshDoor)
+    if (open.length > 0) cancelTimer = system.clock.after(Math.min(2 ** 31 - 1, Math.max(0, soonest - system.clock.now()) + 1), refreshDoor)
   }
   function refreshDoor(): void {
     openDoor().catch((error: unknown) => system.log.warn('invites could not be made findable', { error: String(error) }))
@@ -246,7 +235,7 @@ export function createInvites(parts: { held: Held; net: Net; onChanged: () => vo
       })
       onChanged()
       await openDoor()
-      const inviter = { device: workspace.key.public, addresses: addresses.slice(0, STANDALONE_ADDRESSES_COUNT).map(withoutPeerId) }
+      const inviter = { device: workspace.key.public, addresses: addresses.slice(0, STANDALONE_ADDRESSES_COUNT).map(withoutPeerId), expires }
       return {
         invite_id: textId('invite', id),
         code: encodeCode(params.standalone ? { secret, inviter } : { secret }),

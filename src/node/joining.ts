@@ -68,6 +68,7 @@ export async function joinWorkspace(parts: JoinParts, params: JoinParams, signal
       await stream.close().catch(() => undefined)
     }
   } catch (error) {
+    if (error instanceof NetError && error.code === 'NET_REFUSED') throw doorClosed(code.value, held.system.clock.now())
     if (error instanceof NetError) throw unreachable(error)
     throw error
   } finally {
@@ -80,6 +81,15 @@ function unreachable(cause: NetError): ApiError {
     hint: 'Is their node running, and are you on the same network? Otherwise ask for a standalone code: relay-node invite NAME --standalone.',
     details: { reason: 'unreachable' },
     cause,
+  })
+}
+
+/** The inviter's node serves strangers only while an invite is open there, so it cannot say itself what became of this one. */
+function doorClosed(code: InviteCode, now: number): ApiError {
+  if (code.inviter && code.inviter.expires <= now) return refusedBy('expired')
+  return new ApiError('forbidden', 'The inviter’s laptop answers, and has no invite open: this one was used, was withdrawn, or has ended.', {
+    hint: 'If you did not use it yourself, tell the inviter at once. Ask for a new one: relay-node invite NAME.',
+    details: { reason: 'closed' },
   })
 }
 

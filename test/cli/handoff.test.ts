@@ -186,22 +186,25 @@ test('an invite that was used, has expired or was withdrawn says so, with what t
   await using dave = laptop()
   const join = (given: string) =>
     dave.run('join --code-stdin --listen 127.0.0.1:0 --no-lan --device daves', { input: given })
-
-  const used = await join(code)
-  expect(used).toMatchObject({ code: 1, stderr: expect.stringContaining('was used already') })
-
   const short = await invite('dave --standalone --expires 1s')
   await until(() => Date.now() > Date.parse(short.expires_at))
-  const expired = await join(short.code)
-  expect(expired).toMatchObject({ code: 1, stderr: expect.stringContaining('has expired') })
+  const taken = await invite('dave --standalone')
+  expect(await bob.run(`invite revoke ${taken.invite_id}`)).toMatchObject({ code: 0 })
 
-  const open = await invite('dave --standalone')
-  expect(await bob.run(`invite revoke ${open.invite_id}`)).toMatchObject({ code: 0 })
-  const withdrawn = await join(open.code)
-  expect(withdrawn).toMatchObject({ code: 1, stderr: expect.stringContaining('was withdrawn') })
+  // With no invite open a stranger is not served at all: what is wrong is told as far as the code itself shows it.
+  const ended = expect.stringContaining('has no invite open: this one was used, was withdrawn, or has ended')
+  const closed = [await join(code), await join(short.code), await join(taken.code)]
+  expect(closed[0]).toMatchObject({ code: 1, stderr: ended })
+  expect(closed[1]).toMatchObject({ code: 1, stderr: expect.stringContaining('has expired') })
+  expect(closed[2]).toMatchObject({ code: 1, stderr: ended })
 
-  for (const ran of [used, expired, withdrawn]) expect(ran.stderr).toContain('relay-node invite')
+  // While another one is open, the inviter says it.
   const last = await invite('dave --standalone')
+  const told = [await join(code), await join(short.code), await join(taken.code)]
+  expect(told[0]).toMatchObject({ code: 1, stderr: expect.stringContaining('was used already') })
+  expect(told[1]).toMatchObject({ code: 1, stderr: expect.stringContaining('has expired') })
+  expect(told[2]).toMatchObject({ code: 1, stderr: expect.stringContaining('was withdrawn') })
+  for (const ran of [...closed, ...told]) expect(ran.stderr).toContain('relay-node invite')
   expect(await join(last.code)).toMatchObject({ code: 0, stdout: expect.stringContaining('You are dave@acme') })
 })
 

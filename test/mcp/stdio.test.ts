@@ -111,7 +111,7 @@ describe('the process', () => {
 
   it.skipIf(process.platform === 'win32')('ends when its parent is gone, even if stdin stays open', async () => {
     const pipe = join(await temporaryFolder(), 'stdin')
-    execFileSync('mkfifo', [pipe])
+    execFileSync('sh', ['-c', 'mkfifo "$0"', pipe])
     // Open for both: it never ends, whoever closes it.
     const stdin = await open(pipe, 'r+')
     onTestFinished(() => stdin.close())

@@ -5,7 +5,7 @@ import { bob, carol, mallory, seedOf } from '../cast.ts'
 
 const secret = seedOf('secret').subarray(0, 16)
 const code = encodeCode({ secret })
-const inviter = { device: bob.device, addresses: ['/ip4/192.168.1.20/tcp/4001', '/ip6/fe80::1/tcp/4001'] }
+const inviter = { expires: 1_700_000_000_000, device: bob.device, addresses: ['/ip4/192.168.1.20/tcp/4001', '/ip6/fe80::1/tcp/4001'] }
 
 describe('an invite code', () => {
   test('is short, and carries the secret', () => {
@@ -33,7 +33,7 @@ describe('an invite code', () => {
   test('of an inviter with many or long addresses carries as many as fit', () => {
     const long = (i: number) => `/dns4/${'x'.repeat(240)}${i}/tcp/1`
     for (const addresses of [[1, 2, 3, 4, 5].map(String), [1, 2, 3, 4].map(long)]) {
-      const parsed = parseCode(encodeCode({ secret, inviter: { device: bob.device, addresses } }))
+      const parsed = parseCode(encodeCode({ secret, inviter: { device: bob.device, addresses, expires: 1_700_000_000_000 } }))
       expect(parsed).toMatchObject({ ok: true })
       const kept = parsed.ok ? (parsed.value.inviter?.addresses ?? []) : []
       expect(kept.length).toBeGreaterThan(0)

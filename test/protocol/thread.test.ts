@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Entry, inOrder, receiptOf, recordHeads, reduce, stateDigest, verdictOf } from '../../protocol/index.ts'
-import { acme, alice, allOrders, begin, bob, bob2, deliver, frank, frank2, type Story } from '../cast.ts'
+import { acme, alice, allOrders, begin, bob, bob2, deliver, frank, frank2, type Story, wrapFor } from '../cast.ts'
 
 const workspace = acme()
 
@@ -146,7 +146,7 @@ describe('a complete', () => {
     // What was final must not be sealed anew: the lead moved, so it cannot have been.
     expect(after.lead.complete).toBe(other.id)
     expect(before).toMatchObject({ lead: { complete: one.id }, final: false, waitingFor: [bob.device] })
-    expect(after.final).toBe(false)
+    expect(after).toMatchObject({ final: true, conflicting: true })
   })
 })
 
@@ -261,6 +261,71 @@ describe('fences', () => {
     expect(story.state()).toMatchObject({ status: 'cancelled', final: false, cut: ids(accept) })
     story.say(bob2, 'ack', {}, { past: [fence] })
     expect(story.state()).toMatchObject({ status: 'cancelled', final: true })
+  })
+})
+
+describe('what is final stays final', () => {
+  function removed(options: Parameters<typeof begin>[0], ...laptops: readonly (typeof frank)[]) {
+    const changing = acme()
+    const story = begin({ workspace: changing, ...options })
+    const header = { ros: changing.roster().point }
+    for (const { device } of laptops) changing.write('remove-device', { device })
+    return { story, old: { header } }
+  }
+  const both = [bob, frank, frank2].map(({ device }) => wrapFor(device))
+
+  test('a complete, when the recipient adds a laptop afterwards', () => {
+    const story = start()
+    story.say(frank, 'accept')
+    const complete = story.say(frank, 'complete')
+    story.say(bob, 'ack')
+    expect(story.state()).toMatchObject({ status: 'completed', final: true })
+    story.say(frank, 'wrap', { adds: frank2.device }, { past: [complete] })
+    expect(story.state()).toMatchObject({ status: 'completed', final: true })
+  })
+
+  test('a complete, when a fork that adds a laptop comes to light', () => {
+    const story = start()
+    story.say(frank, 'accept')
+    story.say(frank, 'complete')
+    story.say(bob, 'ack')
+    const wrap = story.say(frank, 'wrap', { adds: frank2.device }, { past: [story.create] })
+    story.say(frank2, 'accept', {}, { past: [wrap] })
+    expect(story.state()).toMatchObject({ status: 'completed', final: true })
+  })
+
+  test('a cancel, when a fenced laptop turns out to have added another', () => {
+    const { story, old } = removed({}, frank)
+    const cancel = story.say(bob, 'cancel', {}, old)
+    story.say(bob, 'fence', { device: frank.device }, { past: [cancel] })
+    expect(story.state()).toMatchObject({ status: 'cancelled', final: true })
+    const wrap = story.say(frank, 'wrap', { adds: frank2.device, wraps: both }, { past: [story.create], ...old })
+    story.say(frank2, 'accept', {}, { past: [wrap], ...old })
+    expect(story.state()).toMatchObject({ status: 'cancelled', final: true })
+  })
+
+  test('a cancel is not final while a removed and fenced sender laptop may have included an accept', () => {
+    const { story, old } = removed({ senders: [bob, bob2], recipients: [frank, frank2] }, frank, bob2)
+    const cancel = story.say(bob, 'cancel', {}, old)
+    story.say(bob, 'fence', { device: frank.device }, { past: [cancel] })
+    const accept = story.say(frank, 'accept', {}, { past: [story.create], ...old })
+    story.say(frank2, 'fence', { device: bob2.device }, { past: [cancel] })
+    expect(story.state()).toMatchObject({ status: 'cancelled', final: false, cut: ids(accept) })
+    story.say(bob2, 'ack', {}, { past: [accept], ...old })
+    expect(story.state()).toMatchObject({ status: 'accepted', cut: new Set() })
+  })
+
+  test('a cancel is not final while a fence that another sender laptop may not know holds back an added laptop', () => {
+    const { story, old } = removed({ senders: [bob, bob2] }, frank)
+    const cancel = story.say(bob, 'cancel', {}, old)
+    story.say(bob, 'fence', { device: frank.device }, { past: [cancel] })
+    const wraps = [...both, wrapFor(bob2.device)]
+    const wrap = story.say(frank, 'wrap', { adds: frank2.device, wraps }, { past: [story.create], ...old })
+    story.say(frank, 'ack', {}, { past: [wrap, cancel], ...old })
+    expect(story.state()).toMatchObject({ status: 'cancelled', final: false, waitingFor: [frank2.device] })
+    story.say(bob2, 'ack', {}, { past: [wrap], ...old })
+    story.say(frank2, 'accept', {}, { past: [wrap], ...old })
+    expect(story.state()).toMatchObject({ status: 'accepted', cut: new Set() })
   })
 })
 
