@@ -5,9 +5,24 @@
 import type { Hex } from './canonical.ts'
 import { deviceOf, isCut, ofKind, type Status, statusOf, type View, viewOf } from './effect.ts'
 import type { Entry } from './entry.ts'
-import { chainBefore, type Graph, isBefore, isOfKind, type Node, type NodeOf, parentsOf, placeNode, type Side } from './graph.ts'
+import {
+  chainBefore,
+  type Graph,
+  isBefore,
+  isOfKind,
+  type Node,
+  type NodeOf,
+  parentsOf,
+  placeNode,
+  type Side,
+} from './graph.ts'
 import type { CtlOf, Kind } from './kinds.ts'
-import { DEVICE_TURNS_COUNT_MAX, DEVICE_WRAPS_COUNT_MAX, LACK_CHANGES_COUNT_MAX, PENDING_TURNS_COUNT_MAX } from './limits.ts'
+import {
+  DEVICE_TURNS_COUNT_MAX,
+  DEVICE_WRAPS_COUNT_MAX,
+  LACK_CHANGES_COUNT_MAX,
+  PENDING_TURNS_COUNT_MAX,
+} from './limits.ts'
 import { type Checked, pass, refuse, type Refused } from './refusal.ts'
 import { covers, descendsFrom, type Roster, type RosterLog } from './roster.ts'
 import { recordHeads, standingVerdict } from './thread.ts'
@@ -68,7 +83,8 @@ function placeInGraph(graph: Graph, entry: Entry, parents: readonly Node[]): Che
   }
   // prev is owed even where a dep already includes it; a dep that another parent includes says nothing.
   const deps = header.prev === null ? parents : parents.slice(1)
-  if (deps.some((dep) => dep.entry.id === header.prev || parents.some((parent) => isBefore(dep, parent)))) return refuse('redundant_parent')
+  if (deps.some((dep) => dep.entry.id === header.prev || parents.some((parent) => isBefore(dep, parent))))
+    return refuse('redundant_parent')
   if (header.prev !== null) {
     const prev = graph.byId.get(header.prev)?.entry.header
     if (prev?.dev !== header.dev || prev.seq !== header.seq - 1) return refuse('chain_broken')
@@ -85,7 +101,8 @@ function checkRoster(ground: Ground, node: Node, parents: readonly Node[], roste
   const device = roster.devices.get(header.dev)
   if (!device) return refuse('device_not_enrolled')
   if (device.removed) return refuse('device_removed')
-  if (parents.some((parent) => !descendsFrom(ground.log, header.ros, parent.entry.header.ros))) return refuse('roster_went_back')
+  if (parents.some((parent) => !descendsFrom(ground.log, header.ros, parent.entry.header.ros)))
+    return refuse('roster_went_back')
   if (roster.members.get(device.member)?.role === 'reader' && header.kind !== 'ack') return refuse('reader_only')
   return undefined
 }
@@ -144,7 +161,8 @@ function checkShare(graph: Graph, ctl: CtlOf<'share'>, roster: Roster): Refused 
   const create = graph.byKind.create[0]?.entry.header
   const reader = roster.members.get(ctl.reader)
   if (!create || !reader || reader.removed) return refuse('unknown_member')
-  if (ctl.reader === create.ctl.to || ctl.reader === roster.devices.get(create.dev)?.member) return refuse('same_member')
+  if (ctl.reader === create.ctl.to || ctl.reader === roster.devices.get(create.dev)?.member)
+    return refuse('same_member')
   if (new Set(ctl.devices).size !== ctl.devices.length) return refuse('repeated_device')
   if (ctl.devices.some((device) => !isActive(roster, device, ctl.reader))) return refuse('foreign_device')
   return undefined
@@ -203,7 +221,9 @@ function checkArguments(graph: Graph, node: Node, roster: Roster): Refused | und
   const { header } = node.entry
   switch (header.kind) {
     case 'create':
-      return covers(header.ctl.wraps, [...header.ctl.senders, ...header.ctl.recipients]) ? undefined : refuse('wrap_cover')
+      return covers(header.ctl.wraps, [...header.ctl.senders, ...header.ctl.recipients])
+        ? undefined
+        : refuse('wrap_cover')
     case 'revise': {
       const heads = recordHeads(graph, node.past).map((head) => head.entry.id)
       return heads.toSorted().join() === header.ctl.base.join() ? undefined : refuse('base_not_heads')
@@ -211,14 +231,21 @@ function checkArguments(graph: Graph, node: Node, roster: Roster): Refused | und
     case 'annotate':
       return inPast(graph, node, header.ctl.target, ['create', 'revise', 'message', 'complete'])
     case 'resolve':
-      return inPast(graph, node, header.ctl.annotation, ['annotate']) ?? inPast(graph, node, header.ctl.revision, ['create', 'revise'])
+      return (
+        inPast(graph, node, header.ctl.annotation, ['annotate']) ??
+        inPast(graph, node, header.ctl.revision, ['create', 'revise'])
+      )
     case 'approve':
-      return graph.byKind.create[0]?.entry.header.ctl.action === header.ctl.action ? undefined : refuse('action_differs')
+      return graph.byKind.create[0]?.entry.header.ctl.action === header.ctl.action
+        ? undefined
+        : refuse('action_differs')
     case 'share':
       if (!covers(header.ctl.wraps, header.ctl.devices)) return refuse('wrap_cover')
       return inPast(graph, node, header.ctl.key, ['create', 'wrap'])
     case 'wrap':
-      return covers(header.ctl.wraps, devicesToCover(viewOf(graph, node.past), header.ctl.adds, roster)) ? undefined : refuse('wrap_cover')
+      return covers(header.ctl.wraps, devicesToCover(viewOf(graph, node.past), header.ctl.adds, roster))
+        ? undefined
+        : refuse('wrap_cover')
     case 'ack':
       return header.ctl.lack.every((id) => isKnownBefore(graph, node, id)) ? undefined : refuse('lack_not_in_past')
     case 'fence': {
@@ -245,8 +272,10 @@ function inPast(graph: Graph, node: Node, id: Hex, kinds: readonly Kind[]): Refu
 export function devicesToCover(view: View, adds: Hex | null, roster: Roster): Hex[] {
   const create = ofKind(view, 'create')[0]?.entry.header.ctl
   const covered = new Set([...(create?.senders ?? []), ...(create?.recipients ?? [])])
-  for (const wrap of ofKind(view, 'wrap')) if (wrap.entry.header.ctl.adds !== null && !isCut(view, wrap)) covered.add(wrap.entry.header.ctl.adds)
-  for (const share of ofKind(view, 'share')) if (!isCut(view, share)) for (const device of share.entry.header.ctl.devices) covered.add(device)
+  for (const wrap of ofKind(view, 'wrap'))
+    if (wrap.entry.header.ctl.adds !== null && !isCut(view, wrap)) covered.add(wrap.entry.header.ctl.adds)
+  for (const share of ofKind(view, 'share'))
+    if (!isCut(view, share)) for (const device of share.entry.header.ctl.devices) covered.add(device)
   if (adds !== null) covered.add(adds)
   return [...covered].filter((device) => roster.devices.get(device)?.removed === false)
 }
@@ -274,9 +303,15 @@ function checkCounts(graph: Graph, node: Node): Refused | undefined {
       if (pending.length >= PENDING_TURNS_COUNT_MAX) return refuse('pending_turns_exceeded')
     }
   }
-  if (header.kind === 'wrap' && chain.filter((own) => own.entry.header.kind === 'wrap').length >= DEVICE_WRAPS_COUNT_MAX)
+  if (
+    header.kind === 'wrap' &&
+    chain.filter((own) => own.entry.header.kind === 'wrap').length >= DEVICE_WRAPS_COUNT_MAX
+  )
     return refuse('wraps_exceeded')
-  if (header.kind === 'fence' && chain.some((own) => isOfKind(own, 'fence') && own.entry.header.ctl.device === header.ctl.device))
+  if (
+    header.kind === 'fence' &&
+    chain.some((own) => isOfKind(own, 'fence') && own.entry.header.ctl.device === header.ctl.device)
+  )
     return refuse('fence_repeated')
   return undefined
 }
@@ -299,7 +334,11 @@ function hasNews(graph: Graph, node: Node): boolean {
   const prev = node.entry.header.prev === null ? undefined : graph.byId.get(node.entry.header.prev)
   // News is mostly among the newest.
   const news = graph.nodes.findLast(
-    (x) => deviceOf(x) !== deviceOf(node) && x.entry.header.kind !== 'ack' && isBefore(x, node) && !(prev && isBefore(x, prev)),
+    (x) =>
+      deviceOf(x) !== deviceOf(node) &&
+      x.entry.header.kind !== 'ack' &&
+      isBefore(x, node) &&
+      !(prev && isBefore(x, prev)),
   )
   return news !== undefined
 }

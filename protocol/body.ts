@@ -4,9 +4,29 @@
  */
 import * as z from 'zod'
 import { decodeCanonical, encodeCanonical, fromHex, type Hex, toHex, type Value } from './canonical.ts'
-import { derive, hash, mac, openKey, openPadded, paddedSize, sealKey, sealPadded, tagged, unwrapKey, wrapKey } from './crypto.ts'
+import {
+  derive,
+  hash,
+  mac,
+  openKey,
+  openPadded,
+  paddedSize,
+  sealKey,
+  sealPadded,
+  tagged,
+  unwrapKey,
+  wrapKey,
+} from './crypto.ts'
 import { type Draft, encodeHeader, type Entry } from './entry.ts'
-import { type Artifact, BODY, type BodyKind, type BodyOf, proposedAction, type ProposedAction, type Wrapped } from './kinds.ts'
+import {
+  type Artifact,
+  BODY,
+  type BodyKind,
+  type BodyOf,
+  proposedAction,
+  type ProposedAction,
+  type Wrapped,
+} from './kinds.ts'
 import { AEAD_TAG_BYTES, BODY_SIZE_BYTES_MAX } from './limits.ts'
 import { type Checked, pass, refuse } from './refusal.ts'
 
@@ -28,7 +48,13 @@ export async function wrapThreadKey(
   place: WrapPlace,
   to: { device: Hex; prekey: Hex; x25519: Hex; ekm: Uint8Array },
 ): Promise<Wrapped> {
-  const { enc, ct } = await wrapKey({ key, to: to.x25519, ekm: to.ekm, purpose: 'wrap', info: wrapInfo(place, to.device, to.prekey) })
+  const { enc, ct } = await wrapKey({
+    key,
+    to: to.x25519,
+    ekm: to.ekm,
+    purpose: 'wrap',
+    info: wrapInfo(place, to.device, to.prekey),
+  })
   return [to.device, to.prekey, enc, ct]
 }
 
@@ -41,7 +67,9 @@ export function unwrapThreadKey(wrap: Wrapped, place: WrapPlace, seed: Uint8Arra
 /** What binds a thread key to the create or wrap that introduces it, so that one ciphertext never opens two ways. */
 export function commitThreadKey(key: Uint8Array, options: { nonce: Hex; ws: Hex; device: Hex; prev: Hex | null }): Hex {
   const { nonce, ws, device, prev } = options
-  return toHex(derive(key, fromHex(nonce), 'commit', [fromHex(ws), fromHex(device), prev === null ? null : fromHex(prev)]))
+  return toHex(
+    derive(key, fromHex(nonce), 'commit', [fromHex(ws), fromHex(device), prev === null ? null : fromHex(prev)]),
+  )
 }
 
 /** Seals an older thread key under a newer one. */
@@ -91,7 +119,11 @@ export const BODY_CONTENT_SIZE_BYTES_MAX = BODY_SIZE_BYTES_MAX - 4
  * Seals `plain` for the entry that `header` states and gives the header with its body facts. `iv`
  * is 32 fresh random bytes; `keyId` names the create or wrap that introduced the key, null in create.
  */
-export function sealBody(header: Draft, plain: Uint8Array, options: { key: Uint8Array; keyId: Hex | null; iv: Uint8Array }): { header: Draft; sealed: Uint8Array } {
+export function sealBody(
+  header: Draft,
+  plain: Uint8Array,
+  options: { key: Uint8Array; keyId: Hex | null; iv: Uint8Array },
+): { header: Draft; sealed: Uint8Array } {
   const iv = toHex(options.iv)
   const facts = { h: ZERO_HASH, n: (paddedSize(plain.length) ?? 0) + AEAD_TAG_BYTES, key: options.keyId, iv }
   const draft: Draft = { ...header, body: facts }
@@ -106,7 +138,12 @@ export function isBodyOf(entry: Entry, sealed: Uint8Array): boolean {
 }
 
 /** Opens the body of an entry; refused where it does not open or is not of the kind's exact shape. */
-export function openBody<K extends BodyKind>(entry: Entry, kind: K, sealed: Uint8Array, key: Uint8Array): Checked<BodyOf<K>> {
+export function openBody<K extends BodyKind>(
+  entry: Entry,
+  kind: K,
+  sealed: Uint8Array,
+  key: Uint8Array,
+): Checked<BodyOf<K>> {
   const facts = entry.header.body
   if (!facts) return refuse('body_presence')
   const plain = openPadded(bodyKey(key, entry.header, facts.iv), sealed, bodyAad(entry.header))

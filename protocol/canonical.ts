@@ -53,7 +53,12 @@ export interface DecodeLimits {
  */
 export function decodeCanonical(bytes: Uint8Array, limits: DecodeLimits): Checked<Value> {
   if (bytes.length > limits.bytesMax) return refuse('oversize', `${bytes.length} of at most ${limits.bytesMax} bytes`)
-  const reader: Reader = { bytes, at: 0, depthMax: limits.depthMax ?? CBOR_DEPTH_MAX, mapKeysMax: limits.mapKeysMax ?? CBOR_MAP_KEYS_COUNT_MAX }
+  const reader: Reader = {
+    bytes,
+    at: 0,
+    depthMax: limits.depthMax ?? CBOR_DEPTH_MAX,
+    mapKeysMax: limits.mapKeysMax ?? CBOR_MAP_KEYS_COUNT_MAX,
+  }
   const value = readValue(reader, 0)
   if (!value.ok) return value
   if (reader.at !== bytes.length) return refuse('not_canonical', 'bytes after the end')
@@ -90,7 +95,8 @@ function readValue(reader: Reader, depth: number): Checked<Value> {
   if (!argument.ok) return argument
   const count = argument.value
   if (major === 0) return argument
-  if (major === 1) return count < Number.MAX_SAFE_INTEGER ? pass(-1 - count) : refuse('not_canonical', 'an integer below -(2^53 - 1)')
+  if (major === 1)
+    return count < Number.MAX_SAFE_INTEGER ? pass(-1 - count) : refuse('not_canonical', 'an integer below -(2^53 - 1)')
   if (major === 5 && count > reader.mapKeysMax) return refuse('too_many_keys', `at most ${reader.mapKeysMax}`)
   // Every item takes at least one byte, so a count beyond the rest is a lie and must not be walked.
   if (count > reader.bytes.length - reader.at) return ENDS_EARLY

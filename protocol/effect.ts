@@ -43,14 +43,25 @@ export function ofDevice(view: View, device: Hex): Node[] {
 }
 
 /** Kinds that a fence can take the effect from. Creates, cancels and receipts are never cut. */
-const CUTTABLE: ReadonlySet<Kind> = new Set(['accept', 'complete', 'approve', 'wrap', 'share', 'message', 'revise', 'annotate', 'resolve'])
+const CUTTABLE: ReadonlySet<Kind> = new Set([
+  'accept',
+  'complete',
+  'approve',
+  'wrap',
+  'share',
+  'message',
+  'revise',
+  'annotate',
+  'resolve',
+])
 
 /** Rule E5 for one fence: `node` is by the fenced device, outside the fence's past, and the fencing side never built on it unaware of the fence. */
 function isCutBy(view: View, node: Node, fence: NodeOf<'fence'>): boolean {
   if (fence.entry.header.ctl.device !== deviceOf(node) || !CUTTABLE.has(node.entry.header.kind)) return false
   if (isBefore(node, fence)) return false
   return !view.graph.nodes.some(
-    (x) => x.side === fence.side && x !== fence && hasBit(view.set, x.index) && !isBefore(fence, x) && isBefore(node, x),
+    (x) =>
+      x.side === fence.side && x !== fence && hasBit(view.set, x.index) && !isBefore(fence, x) && isBefore(node, x),
   )
 }
 
@@ -65,7 +76,7 @@ export function isCut(view: View, node: Node): boolean {
 }
 
 /** Rule E2, first clause: the node's device showed to someone a past that holds a cancel and not this node. */
-export function isDominated(view: View, node: Node): boolean {
+function isDominated(view: View, node: Node): boolean {
   const device = deviceOf(node)
   // Concurrent entries of one device are a fork.
   if (!view.graph.forked.has(device)) return false
@@ -91,10 +102,7 @@ function isRooted(view: View, node: Node): boolean {
   if (ctl?.senders.includes(device) || ctl?.recipients.includes(device)) return true
   return view.graph.byKind.wrap.some(
     (wrap) =>
-      wrap.entry.header.ctl.adds === device &&
-      isBefore(wrap, node) &&
-      !isVoid(view, wrap) &&
-      !isCut(view, wrap),
+      wrap.entry.header.ctl.adds === device && isBefore(wrap, node) && !isVoid(view, wrap) && !isCut(view, wrap),
   )
 }
 
@@ -127,7 +135,10 @@ export function leadOf<N extends Node>(view: View, candidates: readonly N[]): N 
   if (!create) return undefined
   const author = ofDevice(view, deviceOf(create))
   const firstSeen = (node: Node) =>
-    author.reduce((least, own) => (isBefore(node, own) ? Math.min(least, own.entry.header.seq) : least), Number.POSITIVE_INFINITY)
+    author.reduce(
+      (least, own) => (isBefore(node, own) ? Math.min(least, own.entry.header.seq) : least),
+      Number.POSITIVE_INFINITY,
+    )
   return candidates.reduce<N | undefined>((lead, node) => {
     if (!lead) return node
     const seen = firstSeen(node)

@@ -6,7 +6,13 @@ import * as z from 'zod'
 import { decodeCanonical, encodeCanonical, type Hex, type Value } from './canonical.ts'
 import { hash, sign, type SigningKey, verify } from './crypto.ts'
 import { bytes, bytesOf, CTL, hasBody, type Header, headerShape, type Kind } from './kinds.ts'
-import { BODY_SIZE_BYTES_MAX, AEAD_TAG_BYTES, HEADER_SIZE_BYTES_MAX, PADDED_SIZES_BYTES, PROTOCOL_VERSION } from './limits.ts'
+import {
+  BODY_SIZE_BYTES_MAX,
+  AEAD_TAG_BYTES,
+  HEADER_SIZE_BYTES_MAX,
+  PADDED_SIZES_BYTES,
+  PROTOCOL_VERSION,
+} from './limits.ts'
 import { type Checked, pass, refuse } from './refusal.ts'
 
 /** An opened entry: its bytes have the one canonical form and the exact shape of its kind. */
@@ -89,18 +95,20 @@ function checkHeader(value: Value): Checked<Header> {
   if ((header.kind === 'create') !== (header.th === null)) return refuse('schema', 'th is null exactly in create')
   if ((header.seq === 0) !== (header.prev === null)) return refuse('schema', 'prev is null exactly where seq is 0')
   if (hasBody(header.kind) !== (header.body !== null)) return refuse('body_presence')
-  if (header.body && (header.kind === 'create') !== (header.body.key === null)) return refuse('schema', 'key is null exactly in create')
+  if (header.body && (header.kind === 'create') !== (header.body.key === null))
+    return refuse('schema', 'key is null exactly in create')
   if (header.body && !PADDED_SIZES_BYTES.some((size) => size + AEAD_TAG_BYTES === header.body?.n))
     return refuse('schema', `body of ${header.body.n} bytes, at most ${BODY_SIZE_BYTES_MAX + AEAD_TAG_BYTES}`)
   if (!isSortedSet(header.deps)) return refuse('lists_unsorted', 'deps')
   const checked = { ...header, ctl: ctl.data } as Header
   if (checked.kind === 'ack' && !isSortedSet(checked.ctl.lack)) return refuse('lists_unsorted', 'lack')
   if (checked.kind === 'revise' && !isSortedSet(checked.ctl.base)) return refuse('lists_unsorted', 'base')
-  if (checked.kind === 'create' && (checked.ctl.intent === 'propose_action') !== (checked.ctl.action !== null)) return refuse('action_presence')
+  if (checked.kind === 'create' && (checked.ctl.intent === 'propose_action') !== (checked.ctl.action !== null))
+    return refuse('action_presence')
   return pass(checked)
 }
 
 /** Sorted and without repeats: hex text sorts as its bytes do. */
-export function isSortedSet(ids: readonly Hex[]): boolean {
+function isSortedSet(ids: readonly Hex[]): boolean {
   return ids.every((id, i) => i === 0 || (ids[i - 1] ?? '') < id)
 }

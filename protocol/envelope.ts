@@ -31,9 +31,19 @@ export async function wrapWorkspaceKey(
 }
 
 /** Opens a wrap of W and checks it against the roster's commitment. */
-export async function unwrapWorkspaceKey(wrap: Wrapped, place: RosterWrapPlace, options: { seed: Uint8Array; commit: Hex }): Promise<Checked<Uint8Array>> {
+export async function unwrapWorkspaceKey(
+  wrap: Wrapped,
+  place: RosterWrapPlace,
+  options: { seed: Uint8Array; commit: Hex },
+): Promise<Checked<Uint8Array>> {
   const [device, prekey, enc, ct] = wrap
-  const key = await unwrapKey({ enc, ct, seed: options.seed, purpose: 'roster-wrap', info: wrapInfo(place, device, prekey) })
+  const key = await unwrapKey({
+    enc,
+    ct,
+    seed: options.seed,
+    purpose: 'roster-wrap',
+    info: wrapInfo(place, device, prekey),
+  })
   if (!key.ok) return key
   return commitWorkspaceKey(key.value, place) === options.commit ? key : refuse('key_commitment')
 }
@@ -63,9 +73,16 @@ function parse(envelope: Uint8Array): Checked<z.infer<typeof shape>> {
 }
 
 /** Canonical [epoch, salt, ciphertext] of `plain`. `salt`: 32 fresh random bytes. */
-export function sealEnvelope(plain: Uint8Array, options: { key: Uint8Array; epoch: number; salt: Uint8Array }): Uint8Array {
+export function sealEnvelope(
+  plain: Uint8Array,
+  options: { key: Uint8Array; epoch: number; salt: Uint8Array },
+): Uint8Array {
   const { key, epoch, salt } = options
-  return encodeCanonical([epoch, salt, sealPadded(derive(key, salt, 'envelope', [epoch]), plain, tagged('envelope', [epoch, salt]))])
+  return encodeCanonical([
+    epoch,
+    salt,
+    sealPadded(derive(key, salt, 'envelope', [epoch]), plain, tagged('envelope', [epoch, salt])),
+  ])
 }
 
 export function openEnvelope(envelope: Uint8Array, key: Uint8Array): Checked<Uint8Array> {

@@ -50,27 +50,31 @@ function isFenced(view: View, device: Hex): boolean {
   return view.fences.some((fence) => fence.entry.header.ctl.device === device)
 }
 
-/**
- * Which complete leads depends on what create's author includes first, so no other sender device's
- * word settles it. And every other recipient device must have lost its say: it, too, could complete.
- */
 function completedFinality(view: View, lead: Node): Finality {
-  const effective = effectiveCompletes(view)
-  const isAfterComplete = (node: Node) => effective.some((complete) => complete === node || isBefore(complete, node))
-  const listed = ofKind(view, 'create')[0]?.entry.header.ctl.recipients ?? []
-  const added = ofKind(view, 'wrap').flatMap((wrap) => {
-    const { adds } = wrap.entry.header.ctl
-    if (adds === null || wrap.side !== 'recipient' || isVoid(view, wrap) || isCut(view, wrap)) return []
-    // Added by one who knew of a complete, or who hides that it did: it can undo nothing by that.
-    const isTooLate = ofDevice(view, deviceOf(wrap)).some((own) => isAfterComplete(own) && !isBefore(wrap, own))
-    return isTooLate ? [] : [adds]
-  })
-  const missing = [...new Set([...listed, ...added])].filter(
-    (device) => !isFenced(view, device) && !ofDevice(view, device).some(isAfterComplete),
-  )
+  const missing = waitedForAfterComplete(view, lead)
+  // Which complete leads depends on what create's author includes first, so no other sender device's word settles it.
   const author = waitForSender(view).waitingFor
   missing.push(...author.filter((device) => !ofDevice(view, device).some((own) => isBefore(lead, own))))
   return missing.length === 0 ? FINAL : { final: false, waitingFor: missing }
+}
+
+/** Recipient devices, not fenced, that could still complete without knowing of a complete. */
+function waitedForAfterComplete(view: View, lead: Node): Hex[] {
+  const effective = effectiveCompletes(view)
+  const isAfterComplete = (node: Node) => effective.some((complete) => complete === node || isBefore(complete, node))
+  const unfenced = withFences(view, [])
+  const listed = ofKind(view, 'create')[0]?.entry.header.ctl.recipients ?? []
+  const devices = new Set(listed.filter((device) => !isFenced(view, device)))
+  // Parents come first, so a wrap comes after the one that added its author.
+  for (const wrap of ofKind(view, 'wrap')) {
+    const { adds } = wrap.entry.header.ctl
+    if (adds === null || wrap.side !== 'recipient' || isVoid(unfenced, wrap) || isFenced(view, adds)) continue
+    // Whoever knew of a complete, or hid that it did, adds nobody who could undo anything.
+    const author = deviceOf(wrap)
+    const isTooLate = ofDevice(view, author).some((own) => isAfterComplete(own) && !isBefore(wrap, own))
+    if (isBefore(wrap, lead) || (devices.has(author) && !isTooLate)) devices.add(adds)
+  }
+  return [...devices].filter((device) => !ofDevice(view, device).some(isAfterComplete))
 }
 
 function cancelledFinality(view: View): Finality {
@@ -107,7 +111,9 @@ function missingFor(view: View, cancel: NodeOf<'cancel'>): Hex[] {
  */
 function settledFences(view: View, cancel: Node): NodeOf<'fence'>[] {
   const listed = ofKind(view, 'create')[0]?.entry.header.ctl.senders ?? []
-  const added = ofKind(view, 'wrap').flatMap((wrap) => (wrap.side === 'sender' ? (wrap.entry.header.ctl.adds ?? []) : []))
+  const added = ofKind(view, 'wrap').flatMap((wrap) =>
+    wrap.side === 'sender' ? (wrap.entry.header.ctl.adds ?? []) : [],
+  )
   const senders = [...listed, ...added]
   return view.fences.filter(
     (fence) =>

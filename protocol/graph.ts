@@ -43,7 +43,9 @@ export interface Node {
   readonly numberMax: number
 }
 
-export type NodeOf<K extends Kind> = Node & { readonly entry: Entry & { readonly header: { readonly kind: K; readonly ctl: CtlOf<K> } } }
+export type NodeOf<K extends Kind> = Node & {
+  readonly entry: Entry & { readonly header: { readonly kind: K; readonly ctl: CtlOf<K> } }
+}
 
 export interface Graph {
   readonly nodes: Node[]
@@ -129,8 +131,10 @@ export function sideIn(graph: Graph, past: Bits, device: Hex): Side | undefined 
   const { senders, recipients } = create.entry.header.ctl
   if (senders.includes(device)) return 'sender'
   if (recipients.includes(device)) return 'recipient'
-  for (const wrap of graph.byKind.wrap) if (hasBit(past, wrap.index) && wrap.entry.header.ctl.adds === device) return wrap.side
-  for (const share of graph.byKind.share) if (hasBit(past, share.index) && share.entry.header.ctl.devices.includes(device)) return 'reader'
+  for (const wrap of graph.byKind.wrap)
+    if (hasBit(past, wrap.index) && wrap.entry.header.ctl.adds === device) return wrap.side
+  for (const share of graph.byKind.share)
+    if (hasBit(past, share.index) && share.entry.header.ctl.devices.includes(device)) return 'reader'
   return undefined
 }
 
@@ -187,7 +191,11 @@ export function compareRank(graph: Graph, a: Hex, b: Hex): number {
 
 /** The one order (rule E6): depth, then rank, then id. */
 export function compareOrder(graph: Graph, a: Node, b: Node): number {
-  return a.depth - b.depth || compareRank(graph, a.entry.header.dev, b.entry.header.dev) || (a.entry.id < b.entry.id ? -1 : 1)
+  return (
+    a.depth - b.depth ||
+    compareRank(graph, a.entry.header.dev, b.entry.header.dev) ||
+    (a.entry.id < b.entry.id ? -1 : 1)
+  )
 }
 
 /** A device's own entries in the past of `node`, which extends that device's chain: just its predecessors. */

@@ -18,7 +18,18 @@ export {
   wrapThreadKey,
 } from './body.ts'
 export { decodeCanonical, encodeCanonical, fromHex, type Hex, sameBytes, toHex, type Value } from './canonical.ts'
-export { checkSigningKey, derive, hash, mac, prekeyPublic, type Purpose, sign, type SigningKey, signingKey, verify } from './crypto.ts'
+export {
+  checkSigningKey,
+  derive,
+  hash,
+  mac,
+  prekeyPublic,
+  type Purpose,
+  sign,
+  type SigningKey,
+  signingKey,
+  verify,
+} from './crypto.ts'
 export { type Status } from './effect.ts'
 export { type Draft, type Entry, openEntry, parseEntry, signEntry, verifyEntry } from './entry.ts'
 export {
@@ -135,4 +146,13 @@ export {
   type SyncMessageOf,
 } from './sync.ts'
 export { ID_PREFIXES, type IdSort, parseTextId, peerIdText, textId } from './text-id.ts'
-export { headsDigest, inOrder, receiptOf, recordHeads, reduce, stateDigest, type ThreadState, verdictOf } from './thread.ts'
+export {
+  headsDigest,
+  inOrder,
+  receiptOf,
+  recordHeads,
+  reduce,
+  stateDigest,
+  type ThreadState,
+  verdictOf,
+} from './thread.ts'

@@ -68,10 +68,18 @@ function parseStandalone(bytes: Uint8Array): Checked<InviteCode> {
   const decoded = decodeCanonical(bytes, { bytesMax: CODE_LENGTH_CHARS_MAX })
   if (!decoded.ok || !Array.isArray(decoded.value)) return refuse('code', 'not an invite code')
   const [secret, device, addresses, expires, ...rest] = decoded.value as readonly unknown[]
-  if (!(secret instanceof Uint8Array) || secret.length !== SECRET_BYTES || rest.length > 0) return refuse('code', 'not an invite code')
-  if (!(device instanceof Uint8Array) || device.length !== 32 || !Array.isArray(addresses) || typeof expires !== 'number') return refuse('code', 'not an invite code')
+  if (!(secret instanceof Uint8Array) || secret.length !== SECRET_BYTES || rest.length > 0)
+    return refuse('code', 'not an invite code')
+  if (
+    !(device instanceof Uint8Array) ||
+    device.length !== 32 ||
+    !Array.isArray(addresses) ||
+    typeof expires !== 'number'
+  )
+    return refuse('code', 'not an invite code')
   const texts = (addresses as readonly unknown[]).filter((address) => typeof address === 'string')
-  if (texts.length !== addresses.length || texts.length > STANDALONE_ADDRESSES_COUNT_MAX) return refuse('code', 'not an invite code')
+  if (texts.length !== addresses.length || texts.length > STANDALONE_ADDRESSES_COUNT_MAX)
+    return refuse('code', 'not an invite code')
   if (texts.some((address) => address.length > ADDRESS_LENGTH_CHARS_MAX)) return refuse('code', 'not an invite code')
   return pass({ secret, inviter: { device: toHex(device), addresses: texts, expires } })
 }

@@ -28,7 +28,12 @@ const MESSAGES = {
     invite_signature: bytesOf(64),
     device_signature: bytesOf(64),
   }),
-  welcome: z.strictObject({ t: z.literal('welcome'), roster: z.array(bytes), prekeys: z.array(bytes), last: z.boolean() }),
+  welcome: z.strictObject({
+    t: z.literal('welcome'),
+    roster: z.array(bytes),
+    prekeys: z.array(bytes),
+    last: z.boolean(),
+  }),
   refused: z.strictObject({ t: z.literal('refused'), reason: z.enum(JOIN_REFUSALS) }),
 } as const
 

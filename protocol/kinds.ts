@@ -67,7 +67,12 @@ export const CTL = {
   resolve: z.strictObject({ annotation: bytes32, revision: bytes32 }),
   approve: z.strictObject({ action: bytes32, verdict: z.enum(VERDICTS) }),
   /** key: the create or wrap that introduced the key which is shared. */
-  share: z.strictObject({ reader: bytes32, devices: sideDevices, key: bytes32, wraps: z.array(wrapped).max(SIDE_DEVICES_COUNT_MAX) }),
+  share: z.strictObject({
+    reader: bytes32,
+    devices: sideDevices,
+    key: bytes32,
+    wraps: z.array(wrapped).max(SIDE_DEVICES_COUNT_MAX),
+  }),
   wrap: z.strictObject({
     commit: bytes32,
     wraps: z.array(wrapped).max(64),
@@ -101,7 +106,15 @@ export const artifact = z.discriminatedUnion('type', [
 export type Artifact = z.infer<typeof artifact>
 export const ARTIFACT_TYPES = ['file_diff', 'file_ref', 'test_command', 'api_contract', 'link', 'file'] as const
 
-export const CONSTRAINT_KINDS = ['permission', 'safety', 'deadline', 'budget', 'dependency', 'exclusion', 'other'] as const
+export const CONSTRAINT_KINDS = [
+  'permission',
+  'safety',
+  'deadline',
+  'budget',
+  'dependency',
+  'exclusion',
+  'other',
+] as const
 export const DECISION_STATUSES = ['proposed', 'accepted', 'rejected', 'superseded'] as const
 
 /** The Handoff Continuity Record: what another person or agent needs to resume the work. */

@@ -3,7 +3,13 @@ import * as z from 'zod'
 import { decodeCanonical, encodeCanonical, type Hex, type Value } from './canonical.ts'
 import { hash, sign, type SigningKey, verify } from './crypto.ts'
 import { bytes, bytes32, bytesOf, uint, wrapped } from './kinds.ts'
-import { ADDRESS_LENGTH_CHARS_MAX, BOOTSTRAP_ADDRESSES_COUNT_MAX, NAME_LENGTH_CHARS_MAX, PROTOCOL_VERSION, ROSTER_ENTRY_SIZE_BYTES_MAX } from './limits.ts'
+import {
+  ADDRESS_LENGTH_CHARS_MAX,
+  BOOTSTRAP_ADDRESSES_COUNT_MAX,
+  NAME_LENGTH_CHARS_MAX,
+  PROTOCOL_VERSION,
+  ROSTER_ENTRY_SIZE_BYTES_MAX,
+} from './limits.ts'
 import { type Checked, pass, refuse } from './refusal.ts'
 
 /** Names of workspaces, members and devices: what stands in a handle. */
@@ -49,7 +55,9 @@ export const ROSTER_CTL = {
   invite: z.strictObject({ key: bytes32, name, role, kind: memberKind, expires: uint }),
   'revoke-invite': z.strictObject({ invite: bytes32 }),
   rekey: z.strictObject({ epoch: uint, ...keyed }),
-  'set-bootstrap': z.strictObject({ addresses: z.array(z.string().max(ADDRESS_LENGTH_CHARS_MAX)).max(BOOTSTRAP_ADDRESSES_COUNT_MAX) }),
+  'set-bootstrap': z.strictObject({
+    addresses: z.array(z.string().max(ADDRESS_LENGTH_CHARS_MAX)).max(BOOTSTRAP_ADDRESSES_COUNT_MAX),
+  }),
   /** Signed by the successor key. device: the new owner; successor: hash of the next offline key. */
   handover: z.strictObject({ key: bytes32, device: bytes32, successor: bytes32 }),
 } as const
@@ -68,7 +76,9 @@ const shape = z.strictObject({
 })
 type Shape = z.infer<typeof shape>
 
-export type RosterHeader = { [K in RosterKind]: Omit<Shape, 'kind' | 'ctl'> & { kind: K; ctl: RosterCtl<K> } }[RosterKind]
+export type RosterHeader = {
+  [K in RosterKind]: Omit<Shape, 'kind' | 'ctl'> & { kind: K; ctl: RosterCtl<K> }
+}[RosterKind]
 
 export interface RosterEntry {
   readonly id: Hex

@@ -73,7 +73,13 @@ export function currentRoster(log: RosterLog): Roster | undefined {
   let current: Roster | undefined
   for (const id of log.heads) {
     const roster = log.rosters.get(id)
-    if (roster && (!current || roster.point[0] > current.point[0] || (roster.point[0] === current.point[0] && id < current.point[1]))) current = roster
+    if (
+      roster &&
+      (!current ||
+        roster.point[0] > current.point[0] ||
+        (roster.point[0] === current.point[0] && id < current.point[1]))
+    )
+      current = roster
   }
   return current
 }
@@ -93,7 +99,7 @@ export function descendsFrom(log: RosterLog, point: RosterPoint, ancestor: Roste
 /** The entries from genesis to `point`. */
 export function chainTo(log: RosterLog, point: RosterPoint): RosterEntry[] {
   const chain: RosterEntry[] = []
-  for (let id: Hex | null = point[1]; id !== null; ) {
+  for (let id: Hex | null = point[1]; id !== null;) {
     const entry: RosterEntry | undefined = log.entries.get(id)
     if (!entry) break
     chain.push(entry)
@@ -161,7 +167,8 @@ function extend(before: Roster, entry: RosterEntry): Checked<Roster> {
   if (header.ws !== before.ws) return refuse('workspace_mismatch')
   if (header.n !== before.point[0] + 1 || header.prev !== before.point[1]) return refuse('roster_chain')
   const signer = header.kind === 'handover' ? header.ctl.key : before.owner
-  if (header.kind === 'handover' && hash('successor', [fromHex(signer)]) !== before.successor) return refuse('roster_author')
+  if (header.kind === 'handover' && hash('successor', [fromHex(signer)]) !== before.successor)
+    return refuse('roster_author')
   if (!isSignedBy(entry, signer)) return refuse(header.kind === 'handover' ? 'bad_signature' : 'roster_author')
   const point: RosterPoint = [header.n, id]
   switch (header.kind) {
@@ -173,23 +180,34 @@ function extend(before: Roster, entry: RosterEntry): Checked<Roster> {
       return addDevice(before, point, header.ctl)
     case 'remove-device': {
       const device = before.devices.get(header.ctl.device)
-      if (!device || device.removed || device.key === before.owner) return refuse('roster_state', 'no such device to remove')
+      if (!device || device.removed || device.key === before.owner)
+        return refuse('roster_state', 'no such device to remove')
       return pass({ ...before, point, devices: withSet(before.devices, device.key, { ...device, removed: true }) })
     }
     case 'remove-member':
       return removeMember(before, point, header.ctl.member)
     case 'set-role': {
       const member = before.members.get(header.ctl.member)
-      if (!member || member.removed || member.id === ownerMember(before)) return refuse('roster_state', 'no such member to change')
-      return pass({ ...before, point, members: withSet(before.members, member.id, { ...member, role: header.ctl.role }) })
+      if (!member || member.removed || member.id === ownerMember(before))
+        return refuse('roster_state', 'no such member to change')
+      return pass({
+        ...before,
+        point,
+        members: withSet(before.members, member.id, { ...member, role: header.ctl.role }),
+      })
     }
     case 'invite': {
       const { key, name, role, kind, expires } = header.ctl
       const weak = checkSigningKey(key)
       if (!weak.ok) return weak
-      if ([...before.invites.values()].some((invite) => invite.key === key)) return refuse('roster_state', 'an invite with this key exists')
+      if ([...before.invites.values()].some((invite) => invite.key === key))
+        return refuse('roster_state', 'an invite with this key exists')
       if (memberByName(before, name)) return refuse('roster_state', 'the name is taken')
-      return pass({ ...before, point, invites: withSet(before.invites, id, { id, key, name, role, kind, expires, state: 'open' }) })
+      return pass({
+        ...before,
+        point,
+        invites: withSet(before.invites, id, { id, key, name, role, kind, expires, state: 'open' }),
+      })
     }
     case 'revoke-invite': {
       const invite = before.invites.get(header.ctl.invite)
@@ -199,7 +217,13 @@ function extend(before: Roster, entry: RosterEntry): Checked<Roster> {
     case 'rekey': {
       const { epoch, commit, wraps } = header.ctl
       if (epoch !== before.epoch + 1) return refuse('roster_state', 'epochs count up by one')
-      if (!covers(wraps, activeDevices(before).map((device) => device.key))) return refuse('wrap_cover')
+      if (
+        !covers(
+          wraps,
+          activeDevices(before).map((device) => device.key),
+        )
+      )
+        return refuse('wrap_cover')
       return pass({ ...before, point, epoch, commit })
     }
     case 'set-bootstrap':
@@ -222,9 +246,14 @@ function addMember(before: Roster, point: RosterPoint, ctl: RosterCtl<'add-membe
   if (ctl.invite !== null) {
     const invite = before.invites.get(ctl.invite)
     if (invite?.state !== 'open') return refuse('roster_state', 'no such open invite')
-    if (invite.name !== name || invite.role !== role || invite.kind !== kind) return refuse('roster_state', 'not what the invite says')
+    if (invite.name !== name || invite.role !== role || invite.kind !== kind)
+      return refuse('roster_state', 'not what the invite says')
   }
-  return pass({ ...before, point, members: withSet(before.members, point[1], { id: point[1], name, role, kind, removed: false }) })
+  return pass({
+    ...before,
+    point,
+    members: withSet(before.members, point[1], { id: point[1], name, role, kind, removed: false }),
+  })
 }
 
 function addDevice(before: Roster, point: RosterPoint, ctl: RosterCtl<'add-device'>): Checked<Roster> {
@@ -233,8 +262,10 @@ function addDevice(before: Roster, point: RosterPoint, ctl: RosterCtl<'add-devic
   // A key that was removed never comes back: what it signed in between must stay worthless.
   if (before.devices.has(ctl.device)) return refuse('roster_state', 'the device is or was enrolled')
   const siblings = devicesOf(before, member.id)
-  if (siblings.length >= SIDE_DEVICES_COUNT_MAX) return refuse('roster_state', `at most ${SIDE_DEVICES_COUNT_MAX} devices a member`)
-  if (siblings.some((device) => device.name === ctl.name)) return refuse('roster_state', 'the member has a device of this name')
+  if (siblings.length >= SIDE_DEVICES_COUNT_MAX)
+    return refuse('roster_state', `at most ${SIDE_DEVICES_COUNT_MAX} devices a member`)
+  if (siblings.some((device) => device.name === ctl.name))
+    return refuse('roster_state', 'the member has a device of this name')
   const key = checkSigningKey(ctl.device)
   if (!key.ok) return key
   if (!covers(ctl.wraps, [ctl.device])) return refuse('wrap_cover')
@@ -257,7 +288,9 @@ function addDevice(before: Roster, point: RosterPoint, ctl: RosterCtl<'add-devic
 function removeMember(before: Roster, point: RosterPoint, id: Hex): Checked<Roster> {
   const member = before.members.get(id)
   if (!member || member.removed || id === ownerMember(before)) return refuse('roster_state', 'no such member to remove')
-  const devices = new Map([...before.devices].map(([key, device]) => [key, device.member === id ? { ...device, removed: true } : device]))
+  const devices = new Map(
+    [...before.devices].map(([key, device]) => [key, device.member === id ? { ...device, removed: true } : device]),
+  )
   return pass({ ...before, point, devices, members: withSet(before.members, id, { ...member, removed: true }) })
 }
 
@@ -268,7 +301,11 @@ function withSet<V>(map: ReadonlyMap<Hex, V>, key: Hex, value: V): Map<Hex, V> {
 /** True if `wraps` has exactly one wrap for each of `devices`. */
 export function covers(wraps: readonly Wrapped[], devices: readonly Hex[]): boolean {
   const wrappedTo = new Set(wraps.map(([device]) => device))
-  return wraps.length === devices.length && wrappedTo.size === devices.length && devices.every((device) => wrappedTo.has(device))
+  return (
+    wraps.length === devices.length &&
+    wrappedTo.size === devices.length &&
+    devices.every((device) => wrappedTo.has(device))
+  )
 }
 
 // The joiner's proof: it binds the joiner's keys to the invite.
@@ -287,7 +324,12 @@ export interface JoinProof {
 }
 
 function joinParts(stated: JoinStatement) {
-  return [fromHex(stated.ws), stated.invite === null ? null : fromHex(stated.invite), fromHex(stated.device), fromHex(stated.prekey)]
+  return [
+    fromHex(stated.ws),
+    stated.invite === null ? null : fromHex(stated.invite),
+    fromHex(stated.device),
+    fromHex(stated.prekey),
+  ]
 }
 
 /** Signs the statement with the joiner's device key and, where there is one, the invite's key. */

@@ -15,7 +15,7 @@ import { bytes, bytes32, bytesOf, uint } from './kinds.ts'
 import { FRAME_SIZE_BYTES_MAX, GOSSIP_SIZE_BYTES_MAX } from './limits.ts'
 import { type Checked, pass, refuse } from './refusal.ts'
 
-export const BUCKETS_COUNT = 256
+const BUCKETS_COUNT = 256
 const BUCKET_DIGEST_BYTES = 8
 export const SYNC_IDS_COUNT_MAX = 8192
 export const SYNC_HEADS_COUNT_MAX = 256
@@ -97,7 +97,9 @@ export function bucketDigests(threads: Iterable<readonly [thread: Hex, headsDige
 
 function digestOfBucket(threads: (readonly [Hex, Hex])[]): Hex {
   if (threads.length === 0) return '00'.repeat(BUCKET_DIGEST_BYTES)
-  const sorted = threads.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([thread, digest]) => [fromHex(thread), fromHex(digest)])
+  const sorted = threads
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([thread, digest]) => [fromHex(thread), fromHex(digest)])
   return hash('bucket', sorted).slice(0, 2 * BUCKET_DIGEST_BYTES)
 }
 

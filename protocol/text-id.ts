@@ -2,7 +2,17 @@
 import { base32nopad, base58 } from '@scure/base'
 import { fromHex, type Hex, toHex } from './canonical.ts'
 
-export const ID_PREFIXES = { thread: 'ho_', revision: 'rev_', message: 'msg_', artifact: 'art_', annotation: 'ann_', workspace: 'ws_', device: 'dev_', invite: 'inv_', entry: 'ent_' } as const
+export const ID_PREFIXES = {
+  thread: 'ho_',
+  revision: 'rev_',
+  message: 'msg_',
+  artifact: 'art_',
+  annotation: 'ann_',
+  workspace: 'ws_',
+  device: 'dev_',
+  invite: 'inv_',
+  entry: 'ent_',
+} as const
 export type IdSort = keyof typeof ID_PREFIXES
 
 const TEXT_BYTES = 16

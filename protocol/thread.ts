@@ -1,9 +1,31 @@
 /** The reducer: a set of stored entries → the state of the thread. Equal sets give equal states, in any order of arrival. */
 import { fromHex, type Hex } from './canonical.ts'
 import { hash } from './crypto.ts'
-import { effectiveAccepts, effectiveCompletes, isCut, isVoid, leadOf, ofKind, type Status, statusOf, type View, viewOf, withFences } from './effect.ts'
+import {
+  effectiveAccepts,
+  effectiveCompletes,
+  isCut,
+  isVoid,
+  leadOf,
+  ofKind,
+  type Status,
+  statusOf,
+  type View,
+  viewOf,
+  withFences,
+} from './effect.ts'
 import { finalityOf } from './final.ts'
-import { type Bits, compareOrder, type Graph, hasBit, isBefore, type Node, type NodeOf, pastOf, wholeSet } from './graph.ts'
+import {
+  type Bits,
+  compareOrder,
+  type Graph,
+  hasBit,
+  isBefore,
+  type Node,
+  type NodeOf,
+  pastOf,
+  wholeSet,
+} from './graph.ts'
 import type { Kind, Verdict } from './kinds.ts'
 
 export interface ThreadState {
@@ -71,7 +93,9 @@ export function stateDigest(graph: Graph, state: ThreadState): Hex {
 function isRepudiated(view: View, complete: Node): boolean {
   if (isCut(view, complete)) return false
   const unfenced = withFences(view, [])
-  return ofKind(view, 'accept').some((accept) => isBefore(accept, complete) && !isCut(view, accept) && isVoid(unfenced, accept))
+  return ofKind(view, 'accept').some(
+    (accept) => isBefore(accept, complete) && !isCut(view, accept) && isVoid(unfenced, accept),
+  )
 }
 
 function canBeVoid(node: Node): boolean {
@@ -90,7 +114,8 @@ function sortedBytes(ids: Iterable<Hex>): Uint8Array[] {
 /** Rule E4: the record is the lead complete and its past, or all cancels and their pasts. */
 function lateEntries(view: View, status: Status, leadComplete: Node | undefined): Set<Hex> {
   const { graph } = view
-  const seals = status === 'completed' && leadComplete ? [leadComplete] : status === 'cancelled' ? ofKind(view, 'cancel') : []
+  const seals =
+    status === 'completed' && leadComplete ? [leadComplete] : status === 'cancelled' ? ofKind(view, 'cancel') : []
   if (seals.length === 0) return new Set()
   const sealed = pastOf(graph, seals)
   return idsWhere(graph, (node) => CAN_BE_LATE.has(node.entry.header.kind) && !hasBit(sealed, node.index))
@@ -107,7 +132,10 @@ export function inOrder(graph: Graph): Node[] {
 export function recordHeads(graph: Graph, set: Bits = wholeSet(graph)): NodeOf<'create' | 'revise'>[] {
   const revises = graph.byKind.revise.filter((node) => hasBit(set, node.index))
   const based = new Set(revises.flatMap((node) => node.entry.header.ctl.base))
-  const revisions: NodeOf<'create' | 'revise'>[] = [...graph.byKind.create.filter((node) => hasBit(set, node.index)), ...revises]
+  const revisions: NodeOf<'create' | 'revise'>[] = [
+    ...graph.byKind.create.filter((node) => hasBit(set, node.index)),
+    ...revises,
+  ]
   return revisions.filter((node) => !based.has(node.entry.id))
 }
 

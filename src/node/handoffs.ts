@@ -1,12 +1,9 @@
 /** Writing: every call checks in the one order, then makes one entry in one batch with its receipt. */
 import {
   actionMac,
-  type BodyOf,
   commitThreadKey,
   devicesOf,
-  encodeAction,
   type Hex,
-  INTENTS,
   isOfKind,
   type Member,
   textId,
@@ -32,7 +29,7 @@ import type {
   VerdictResult,
 } from './api.ts'
 import { ApiError } from './api-error.ts'
-import { artifactTextId, toArtifact } from './artifacts.ts'
+import { artifactTextId } from './artifacts.ts'
 import { boundAction, openContent } from './contents.ts'
 import type { Held, Turn } from './held.ts'
 import { once, type RateLimit } from './idempotency.ts'
@@ -40,6 +37,7 @@ import { matchId, requireMember, requireRecipient, requireThread, requireWriter 
 import { publish, publishCreate, type Published, type Statement } from './publish.ts'
 import { markRead } from './reading.ts'
 import { getThreadRow, readInbox } from './rows.ts'
+import { handoffBody, messageBody, reasonBody, resultBody } from './said.ts'
 import { textHash } from './settle.ts'
 import { createOf, sideOf, type Thread } from './threads.ts'
 import { stateOf } from './tracker.ts'
@@ -73,27 +71,17 @@ export function createHandoffs(parts: Parts): Handoffs {
 
   return {
     async sendHandoff(params, caller) {
+      const body = handoffBody(params)
       requireWriter(held)
       const prepared = await prepareKey(held, params.recipient)
       return once(held, { method: 'message/send', params, caller }, async (turn) => {
         requireWriter(held)
         const recipient = requireRecipient(held, params.recipient)
         if (!prepared) throw noKeys(held, recipient)
-        const summary = textOf(params.message)
-        if (summary.trim() === '') throw new ApiError('invalid_params', 'The summary is empty.', { hint: 'Say in a few sentences what the other side has to know or do.' })
-        checkIntent(params)
         const parent = params.parent_thread_id === undefined ? null : (await requireThread(held, params.parent_thread_id)).id
-        const artifacts = (params.artifacts ?? []).map(toArtifact)
         rate.check(caller.session)
-        const action = params.proposed_action && encodeAction(params.proposed_action)
-        const body: BodyOf<'create'> = {
-          summary,
-          artifacts,
-          ...(params.record ? { record: params.record } : {}),
-          ...(params.question === undefined ? {} : { question: params.question }),
-          ...(action ? { proposed_action: action } : {}),
-        }
-        const similar = await similarThreads(held, recipient, summary)
+        const action = body.proposed_action
+        const similar = await similarThreads(held, recipient, body.summary)
         const ctl = {
           to: recipient.id,
           senders: prepared.senders,
@@ -114,31 +102,28 @@ export function createHandoffs(parts: Parts): Handoffs {
           message_id: textId('message', node.entry.id),
           sequence_no: node.number ?? 1,
           revision_id: textId('revision', node.entry.id),
-          artifact_ids: artifacts.map(artifactTextId),
+          artifact_ids: body.artifacts.map(artifactTextId),
           similar,
           warnings: unwrapped.map((device) => `${deviceLabel(held.workspace, device.key)} cannot read this: its encryption key is not here yet.`),
         }
       })
     },
 
-    sendMessage(params, caller) {
+    async sendMessage(params, caller) {
+      const body = messageBody(params)
       return once(held, { method: 'message/send', params, caller }, async (turn) => {
         requireWriter(held)
         const thread = await requireThread(held, params.thread_id)
         requireOpen(held, thread)
         requireSide(held, thread, ['sender', 'recipient'], 'write')
-        const body = textOf(params.message)
-        if (body.trim() === '') throw new ApiError('invalid_params', 'The message is empty.', { hint: 'Say something, or read with view_thread.' })
-        const artifacts = (params.artifacts ?? []).map(toArtifact)
         requireTurnsLeft(thread)
         rate.check(caller.session)
-        const payload = params.payload === undefined ? {} : { payload: JSON.stringify(params.payload) }
-        const { node } = publishIn(turn, thread, { kind: 'message', ctl: {}, body: { body, ...payload, artifacts } })
+        const { node } = publishIn(turn, thread, { kind: 'message', ctl: {}, body })
         return {
           ...commonView(held, thread),
           message_id: textId('message', node.entry.id),
           sequence_no: node.number ?? 0,
-          artifact_ids: artifacts.map(artifactTextId),
+          artifact_ids: body.artifacts.map(artifactTextId),
         }
       })
     },
@@ -167,7 +152,8 @@ export function createHandoffs(parts: Parts): Handoffs {
       })
     },
 
-    complete(params, caller) {
+    async complete(params, caller) {
+      const body = resultBody(params)
       return once(held, { method: 'complete', params, caller }, async (turn) => {
         requireWriter(held)
         const thread = await requireThread(held, params.thread_id)
@@ -178,14 +164,14 @@ export function createHandoffs(parts: Parts): Handoffs {
           throw new ApiError('invalid_transition', 'This handoff was not accepted yet.', { hint: 'Accept it first, then complete it.' })
         }
         if (outcome === 'done' && createOf(thread)?.header.ctl.action && verdictOf(thread.graph) !== 'approved') throw approvalRequired(thread)
-        const artifacts = (params.artifacts ?? []).map(toArtifact)
         rate.check(caller.session)
-        publishIn(turn, thread, { kind: 'complete', ctl: { outcome }, body: { result_summary: params.result_summary, artifacts } })
+        publishIn(turn, thread, { kind: 'complete', ctl: { outcome }, body })
         return commonView(held, thread)
       })
     },
 
-    cancel(params, caller) {
+    async cancel(params, caller) {
+      const body = reasonBody('cancel', params)
       return once(held, { method: 'tasks/cancel', params, caller }, async (turn) => {
         requireWriter(held)
         const thread = await requireThread(held, params.thread_id)
@@ -198,12 +184,13 @@ export function createHandoffs(parts: Parts): Handoffs {
           })
         }
         rate.check(caller.session)
-        publishIn(turn, thread, { kind: 'cancel', ctl: {}, body: { reason: params.reason ?? '' } })
+        publishIn(turn, thread, { kind: 'cancel', ctl: {}, body })
         return commonView(held, thread)
       })
     },
 
-    decide(verdict, params, caller) {
+    async decide(verdict, params, caller) {
+      const body = reasonBody('approve', params)
       return once(held, { method: verdict, params, caller }, async (turn) => {
         requireWriter(held)
         const thread = await requireThread(held, params.thread_id)
@@ -217,7 +204,7 @@ export function createHandoffs(parts: Parts): Handoffs {
           throw new ApiError('invalid_params', 'That is the digest of another action.', { hint: 'Run relay-node show and look at the action again.' })
         }
         rate.check(caller.session)
-        publishIn(turn, thread, { kind: 'approve', ctl: { action, verdict }, body: { reason: params.reason ?? '' } })
+        publishIn(turn, thread, { kind: 'approve', ctl: { action, verdict }, body })
         return { ...commonView(held, thread), verdict: verdictOf(thread.graph) ?? verdict }
       })
     },
@@ -233,27 +220,10 @@ const CHECKLIST = [
   'Complete with what you did, what you verified and what is left.',
 ]
 
-function textOf(message: NewHandoffParams['message']): string {
-  return message.parts.map((part) => part.text).join('\n\n')
-}
-
 function requireRoster(held: Held) {
   const roster = rosterOf(held.workspace)
   if (!roster) throw new Error('a member has a roster')
   return roster
-}
-
-function checkIntent(params: NewHandoffParams): void {
-  const { intent } = params
-  if (!INTENTS.includes(intent)) throw new ApiError('invalid_params', `There is no intent ${intent}; there are ${INTENTS.join(', ')}.`)
-  if ((intent === 'propose_action') !== (params.proposed_action !== undefined)) {
-    throw new ApiError('invalid_intent_payload', 'proposed_action stands exactly with intent propose_action.', {
-      hint: 'Give proposed_action {description, target_files, rationale}, or take intent inform or ask_question.',
-    })
-  }
-  if (params.question !== undefined && intent !== 'ask_question') {
-    throw new ApiError('invalid_intent_payload', 'question stands only with intent ask_question.', { hint: 'Take intent ask_question, or put it into the summary.' })
-  }
 }
 
 interface PreparedKey {

@@ -63,6 +63,14 @@ export async function openHeld(options: { store: Store; system: System; key: Sig
   const listeners = new Set<(event: NodeEvent) => void>()
   let arrival = await getArrival(store)
 
+  function attempt(run: () => void): void {
+    try {
+      run()
+    } catch (error) {
+      system.log.error('who should be told of a change failed', { error: String(error) })
+    }
+  }
+
   const held: Held = {
     store,
     system,
@@ -78,12 +86,11 @@ export async function openHeld(options: { store: Store; system: System; key: Sig
       return queue.run(async () => {
         const arrivalBefore = arrival
         const turn: Turn = { writes: [], touched: new Set(), after: [], undo: [], nextArrival: () => ++arrival }
+        let result
         try {
-          const result = await task(turn)
+          result = await task(turn)
           if (arrival > arrivalBefore) turn.writes.push(putArrival(arrival))
           if (turn.writes.length > 0) await store.batch(turn.writes)
-          for (const run of turn.after) run()
-          return result
         } catch (error) {
           arrival = arrivalBefore
           for (const thread of turn.touched) threads.forget(thread.id)
@@ -92,10 +99,13 @@ export async function openHeld(options: { store: Store; system: System; key: Sig
         } finally {
           held.freshBodies.clear()
         }
+        // It is on disk: whatever fails from here on takes nothing back.
+        for (const run of turn.after) attempt(run)
+        return result
       })
     },
     emit(event) {
-      for (const listener of listeners) listener(event)
+      for (const listener of listeners) attempt(() => listener(event))
     },
     onEvent(listener) {
       listeners.add(listener)

@@ -32,6 +32,7 @@ import type { InviteListing, InviteParams, InviteResult } from './api.ts'
 import { ApiError } from './api-error.ts'
 import type { Held, Turn } from './held.ts'
 import { matchId, requireMember } from './membership.ts'
+import type { Peers } from './peers.ts'
 import { decodeRow, putSecret } from './rows.ts'
 import { timeText } from './view.ts'
 import { admitPrekey, admitRoster, currentKey, handleOf, isRosterForked, rosterOf, rosterSuffix, rosterUndo } from './workspace.ts'
@@ -39,6 +40,8 @@ import { admitPrekey, admitRoster, currentKey, handleOf, isRosterForked, rosterO
 export interface Invites {
   /** Opens the door for the invites that are open, and closes it when they end. */
   start(): Promise<void>
+  /** Looks anew at whom the door is open for. */
+  refresh(): void
   stop(): Promise<void>
   invite(params: InviteParams): Promise<InviteResult>
   list(): Promise<{ items: InviteListing[] }>
@@ -50,12 +53,14 @@ export interface Invites {
 const BATCH_SIZE_BYTES = 256 * 1024
 const STANDALONE_ADDRESSES_COUNT = 2
 
-export function createInvites(parts: { held: Held; net: Net; onChanged: () => void }): Invites {
-  const { held, net, onChanged } = parts
+export function createInvites(parts: { held: Held; net: Net; peers: Peers }): Invites {
+  const { held, net, peers } = parts
   const { workspace, system, store } = held
   /** Invites that can be found on the same network, by id. */
   const advertised = new Map<Hex, () => Promise<void>>()
   let cancelTimer = () => {}
+  let door: Promise<void> = Promise.resolve()
+  let stopped = false
 
   function requireOwner(): Roster {
     requireMember(held)
@@ -91,12 +96,28 @@ export function createInvites(parts: { held: Held; net: Net; onChanged: () => vo
     return entry.id
   }
 
+  /**
+   * Whoever joined by this invite has not been heard of yet: the roster with it in may never have
+   * reached it, so it may come again.
+   */
+  function isOwed(invite: Invite): boolean {
+    if (invite.state !== 'used' || invite.expires <= system.clock.now()) return false
+    const joined = [...workspace.log.entries.values()].flatMap(({ header }) => (header.kind === 'add-device' && header.ctl.invite === invite.id ? [header.ctl.device] : []))
+    return joined.some((device) => peers.peerRow(device)?.met !== true)
+  }
+
+  /** One after the other, so that none advertises what another is about to. */
+  function openDoor(): Promise<void> {
+    door = door.then(arrangeDoor, arrangeDoor)
+    return door
+  }
   /** The join protocol is open while an invite is; each can be found on the same network by a name made from its secret. */
-  async function openDoor(): Promise<void> {
+  async function arrangeDoor(): Promise<void> {
     cancelTimer()
+    if (stopped) return
     const roster = rosterOf(workspace)
     const isOwner = roster?.owner === workspace.key.public
-    const open = isOwner ? [...roster.invites.values()].filter((invite) => stateOf(invite) === 'open') : []
+    const open = isOwner ? [...roster.invites.values()].filter((invite) => stateOf(invite) === 'open' || isOwed(invite)) : []
     net.setJoinOpen(open.length > 0)
     for (const [id, stopAdvertising] of advertised) {
       if (open.some((invite) => invite.id === id)) continue
@@ -184,7 +205,7 @@ export function createInvites(parts: { held: Held; net: Net; onChanged: () => vo
       return undefined
     })
     if (refused === undefined) {
-      onChanged()
+      peers.workspaceChanged()
       refreshDoor()
     }
     return refused
@@ -211,8 +232,10 @@ export function createInvites(parts: { held: Held; net: Net; onChanged: () => vo
 
   return {
     start: openDoor,
+    refresh: refreshDoor,
     async stop() {
-      cancelTimer()
+      stopped = true
+      await openDoor().catch(() => undefined)
       await Promise.all([...advertised.values()].map((stopAdvertising) => stopAdvertising()))
       advertised.clear()
     },
@@ -233,7 +256,7 @@ export function createInvites(parts: { held: Held; net: Net; onChanged: () => vo
         turn.writes.push(putSecret(`invite/${made}`, encodeCanonical([ownerProofKey(secret), rendezvousTag(secret)])))
         return made
       })
-      onChanged()
+      peers.workspaceChanged()
       await openDoor()
       const inviter = { device: workspace.key.public, addresses: addresses.slice(0, STANDALONE_ADDRESSES_COUNT).map(withoutPeerId), expires }
       return {
@@ -259,7 +282,7 @@ export function createInvites(parts: { held: Held; net: Net; onChanged: () => vo
           turn.undo.push(rosterUndo(workspace))
           await append(turn, { kind: 'revoke-invite', ctl: { invite: invite.id } })
         })
-        onChanged()
+        peers.workspaceChanged()
         await openDoor()
       }
       return listing(roster, rosterOf(workspace)?.invites.get(invite.id) ?? invite)

@@ -47,8 +47,8 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     await rebuildLists(held, options.rebuild === true)
     held = await openHeld({ store, system, key })
   }
-  const peers = createPeers({ held, net })
-  const invites = createInvites({ held, net, onChanged: () => peers.workspaceChanged() })
+  const peers = createPeers({ held, net, onMet: () => invites.refresh() })
+  const invites = createInvites({ held, net, peers })
   const handoffs = createHandoffs({ held, rate: createRateLimit(() => system.clock.now()), announce: (published) => peers.announce(published) })
   const team = createTeam({ held, net, peers, version, startedAt: system.clock.now() })
   await peers.start((stream) => invites.onJoin(stream))

@@ -35,8 +35,8 @@ export interface Peers {
   peerRow(device: Hex): PeerRow | undefined
 }
 
-export function createPeers(options: { held: Held; net: Net }): Peers {
-  const { held, net } = options
+export function createPeers(options: { held: Held; net: Net; onMet: () => void }): Peers {
+  const { held, net, onMet } = options
   const { workspace, system } = held
   const room = createWaitingRoom()
   const sessions = new Map<Hex, SyncSession>()
@@ -81,7 +81,11 @@ export function createPeers(options: { held: Held; net: Net }): Peers {
       onInSync: (device) => {
         recoveredWith(held, device).catch((error: unknown) => system.log.warn('a thread could not be marked as recovered', { error: String(error) }))
       },
-      onHello: (device, hello) => keepRow(device, { lastSeen: system.clock.now(), skew: hello.clock - system.clock.now() }),
+      onHello(device, hello) {
+        const isNew = rows.get(device)?.met !== true
+        keepRow(device, { lastSeen: system.clock.now(), skew: hello.clock - system.clock.now(), met: true })
+        if (isNew) onMet()
+      },
     })
     sessions.set(stream.device, session)
     try {

@@ -1,7 +1,6 @@
 /** Makes an entry of our own: states it, seals its body, judges it by the same rules as a peer's, and takes it in. */
 import {
   authorize,
-  BODY_CONTENT_SIZE_BYTES_MAX,
   type BodyKind,
   type BodyOf,
   type CtlOf,
@@ -14,6 +13,7 @@ import {
   type Kind,
   type Node,
   PROTOCOL_VERSION,
+  REFUSALS,
   sealBody,
   signEntry,
 } from '../../protocol/index.ts'
@@ -34,7 +34,7 @@ export interface Published {
   readonly sealed: Uint8Array | undefined
 }
 
-/** Says something in a thread that is held. Throws ApiError where the body is too large. */
+/** Says something in a thread that is held; its body fits. Throws ApiError where this laptop may not, or may no more. */
 export function publish(held: Held, turn: Turn, thread: Thread, statement: Statement): Published {
   if (thread.row?.recovering) {
     throw new ApiError('state_changed', 'The store of this laptop was repaired, and a part of this thread may be missing here.', {
@@ -106,13 +106,17 @@ function seal(held: Held, turn: Turn, sealing: Sealing): Published {
   if (hasBody(statement.kind) && statement.body !== undefined) {
     if (!key) throw new ApiError('verification_failed', 'The key of this thread is not on this device.', { hint: 'Ask the other side to send the handoff anew.' })
     const plain = encodeBody(statement.kind, statement.body as BodyOf<BodyKind>)
-    if (plain.length > BODY_CONTENT_SIZE_BYTES_MAX) throw tooLarge(plain.length)
     ;({ header, sealed } = sealBody(header, plain, { key, keyId, iv: held.system.dice(32) }))
   }
   const entry = signEntry(header, held.workspace.key)
   const thread = sealing.thread ?? emptyThread(entry.id)
   turn.touched.add(thread)
   const judged = authorize({ graph: thread.graph, log: held.workspace.log, isRefused: (id) => held.refusedIds.has(id) }, entry)
+  if (judged.ok === false && (judged.refusal === 'turns_exceeded' || judged.refusal === 'pending_turns_exceeded')) {
+    throw new ApiError('rate_limited', `No more can be said here now: ${REFUSALS[judged.refusal]}.`, {
+      hint: 'Wait until the other side accepts, or go on in a new handoff with parent_thread_id.',
+    })
+  }
   // Whoever calls has checked the rules in the words of the local interface; this is the last line.
   if (judged.ok !== true) throw new Error(`own ${header.kind} is not admitted: ${judged.ok === false ? `${judged.refusal} ${judged.detail ?? ''}` : 'missing parents'}`)
   const arrival = { number: turn.nextArrival(), at: held.system.clock.now() }
@@ -124,11 +128,4 @@ function seal(held: Held, turn: Turn, sealing: Sealing): Published {
   settle(held, turn, thread, [{ node: judged.value, sealed }])
   fillOutbox(held, turn, thread, judged.value)
   return { thread, node: judged.value, sealed }
-}
-
-export function tooLarge(size: number): ApiError {
-  return new ApiError('payload_too_large', `This is ${size} bytes when encoded; text and artifacts of one entry together may be ${BODY_CONTENT_SIZE_BYTES_MAX}.`, {
-    hint: 'Shorten it, send a link or a file_ref instead of the content, or split it over several messages.',
-    details: { limit_bytes: BODY_CONTENT_SIZE_BYTES_MAX, size_bytes: size },
-  })
 }

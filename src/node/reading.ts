@@ -90,7 +90,9 @@ function nextArrival(held: Held, params: ListThreadsParams, signal: AbortSignal 
   }
   const stopListening = held.onEvent((event) => event.type === 'inbox' && look())
   const onAbort = () => resolve(false)
-  signal?.addEventListener('abort', onAbort, { once: true })
+  // A signal that is aborted by now never says so again.
+  if (signal?.aborted) onAbort()
+  else signal?.addEventListener('abort', onAbort, { once: true })
   // Something may have come between the first look and the listening.
   look()
   return promise.finally(() => {

@@ -154,6 +154,8 @@ export interface PeerRow {
   lastSeen: number
   /** The peer's clock minus ours when it last said hello, ms. */
   skew: number
+  /** It has said hello: it holds the roster that it is in. */
+  met?: boolean
 }
 
 export function putPeer(device: Hex, row: PeerRow): Write {

@@ -316,10 +316,11 @@ export function createSyncSession(options: SyncOptions): SyncSession {
   }
 
   async function onHeads(message: SyncMessageOf<'heads'>): Promise<void> {
-    const isNew = await read(message.th, (thread) => message.heads.some((head) => !thread.graph.byId.has(head)))
-    if (!isNew) return
+    // The header may be here by way of someone who had no body for us.
+    const lacks = (thread: Thread) => message.heads.some((head) => !thread.graph.byId.has(head)) || missingBodies(thread).length > 0
+    if (!(await read(message.th, lacks))) return
     held.system.clock.after(GOSSIP_GRACE_MS, () => {
-      void read(message.th, (thread) => message.heads.some((head) => !thread.graph.byId.has(head)) || missingBodies(thread).length > 0).then((still) => {
+      void read(message.th, lacks).then((still) => {
         if (still && !ended) pull(message.th)
       }, () => undefined)
     })

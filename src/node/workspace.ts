@@ -210,12 +210,14 @@ export function admitPrekey(workspace: Workspace, record: Uint8Array): Checked<W
 
 /** Remembers the roster as it is, for a turn whose batch fails: entries must not rest on a roster that is not on disk. */
 export function rosterUndo(workspace: Workspace): () => void {
-  const { log, prekeys } = workspace
-  const before = { entries: [...log.entries], rosters: [...log.rosters], heads: [...log.heads], prekeys: [...prekeys] }
+  const { log, prekeys, keys } = workspace
+  const before = { entries: [...log.entries], rosters: [...log.rosters], heads: [...log.heads], prekeys: [...prekeys], keys: [...keys] }
   return () => {
     refill(log.entries, before.entries)
     refill(log.rosters, before.rosters)
     refill(prekeys, before.prekeys)
+    // A key that is held is not written again.
+    refill(keys, before.keys)
     log.heads.clear()
     for (const head of before.heads) log.heads.add(head)
   }

@@ -7,6 +7,8 @@ const SHORT_MS_MAX = 100
 export interface TestClock extends Clock {
   /** Lets `ms` pass; each timer that is due runs at its own moment. */
   advance(ms: number): void
+  /** True while something waits for just so long from now. */
+  isAwaited(ms: number): boolean
 }
 
 interface Timer {
@@ -44,5 +46,6 @@ export function testClock(): TestClock {
       }
       now = end
     },
+    isAwaited: (ms) => [...timers].some(({ at, every }) => every === undefined && at === now + ms),
   }
 }

@@ -71,6 +71,7 @@ test('waiting ends at the first arrival, and not at what oneself does', async ()
   const { bob, frank } = world
   const own = await handOff(frank, 'bob', 'mine')
   const waiting = frank.node.listThreads({ wait_s: 50 })
+  await world.until('it waits', () => world.clock.isAwaited(50_000))
   await message(frank, own.thread_id, 'still mine')
   const { thread_id } = await handOff(bob, 'frank', 'one')
   const page = await waiting
@@ -82,6 +83,7 @@ test('waiting for one side or one status is not ended by another', async () => {
   const world = await pair()
   const { bob, frank, clock } = world
   const waiting = frank.node.listThreads({ wait_s: 20, side: 'out' })
+  await world.until('it waits', () => clock.isAwaited(20_000))
   const { thread_id } = await handOff(bob, 'frank', 'one')
   await arrives(world, frank, thread_id)
   clock.advance(20_000)
@@ -89,8 +91,9 @@ test('waiting for one side or one status is not ended by another', async () => {
 })
 
 test('waiting ends when its time is over, with what there is', async () => {
-  const { frank, clock } = await pair()
+  const { frank, clock, until } = await pair()
   const waiting = frank.node.listThreads({ wait_s: 30 })
+  await until('it waits', () => clock.isAwaited(30_000))
   clock.advance(29_000)
   const early = await Promise.race([waiting, new Promise((resolve) => setImmediate(resolve, 'still waiting'))])
   expect(early).toBe('still waiting')
@@ -99,9 +102,10 @@ test('waiting ends when its time is over, with what there is', async () => {
 })
 
 test('waiting ends when nobody waits any more, whether that was so before or comes later', async () => {
-  const { frank } = await pair()
+  const { frank, clock, until } = await pair()
   const controller = new AbortController()
   const waiting = frank.node.listThreads({ wait_s: 50 }, controller.signal)
+  await until('it waits', () => clock.isAwaited(50_000))
   controller.abort()
   expect(await waiting).toMatchObject({ timed_out: true })
   expect(await frank.node.listThreads({ wait_s: 50 }, controller.signal)).toMatchObject({ timed_out: true })

@@ -1,8 +1,31 @@
 import { describe, expect, test } from 'vitest'
-import { admitRosterEntry, authorize, devicesToCover, emptyGraph, emptyRosterLog, hash, signEntry, signRosterEntry } from '../../protocol/index.ts'
+import {
+  admitRosterEntry,
+  authorize,
+  devicesToCover,
+  emptyGraph,
+  emptyRosterLog,
+  hash,
+  signEntry,
+  signRosterEntry,
+} from '../../protocol/index.ts'
 import { viewOf } from '../../protocol/effect.ts'
 import { wholeSet } from '../../protocol/graph.ts'
-import { acme, alice, begin, bob, bob2, carol, deliver, foundWorkspace, frank, frank2, mallory, mustAdmit, wrapFor } from '../cast.ts'
+import {
+  acme,
+  alice,
+  begin,
+  bob,
+  bob2,
+  carol,
+  foundWorkspace,
+  frank,
+  frank2,
+  mallory,
+  mustAdmit,
+  wrapFor,
+} from '../cast.ts'
+import { deliver } from './delivery.ts'
 
 const workspace = acme()
 
@@ -12,7 +35,11 @@ describe('what is missing makes an entry wait and never refuses it', () => {
     const message = story.say(frank, 'message')
     const answer = story.draft(bob, 'message')
     const ground = { graph: emptyGraph(), log: workspace.log, isRefused: () => false }
-    expect(authorize(ground, answer)).toEqual({ ok: 'missing', entries: [story.create.id, message.id], roster: undefined })
+    expect(authorize(ground, answer)).toEqual({
+      ok: 'missing',
+      entries: [story.create.id, message.id],
+      roster: undefined,
+    })
   })
 
   test('a roster entry', () => {
@@ -26,7 +53,12 @@ describe('what is missing makes an entry wait and never refuses it', () => {
     const refused = story.draft(mallory, 'message')
     const below = story.draft(frank, 'message', {}, { header: { deps: [refused.id] } })
     const { refused: names } = deliver([story.create, refused, below], workspace.log)
-    expect(names).toEqual(new Map([[refused.id, 'no_side'], [below.id, 'parent_refused']]))
+    expect(names).toEqual(
+      new Map([
+        [refused.id, 'no_side'],
+        [below.id, 'parent_refused'],
+      ]),
+    )
   })
 })
 
@@ -51,7 +83,9 @@ describe('liars', () => {
     const story = begin({ workspace })
     const other = begin({ workspace, create: { nonce: hash('payload', ['other']) } })
     expect(other.judge(story.draft(frank, 'accept'))).toMatchObject({ ok: 'missing' })
-    expect(other.judge(story.draft(frank, 'accept', {}, { header: { deps: [other.create.id] } }))).toMatchObject({ refusal: 'missing_create' })
+    expect(other.judge(story.draft(frank, 'accept', {}, { header: { deps: [other.create.id] } }))).toMatchObject({
+      refusal: 'missing_create',
+    })
   })
 
   test('clocks decide nothing', () => {
@@ -74,7 +108,9 @@ describe('liars', () => {
   test('a laptop is not added in silence: it has no side until a wrap of its past names it', () => {
     const story = begin({ workspace })
     const wrap = story.say(frank, 'wrap', { adds: frank2.device })
-    expect(story.judge(story.draft(frank2, 'message', {}, { past: [story.create] }))).toMatchObject({ refusal: 'no_side' })
+    expect(story.judge(story.draft(frank2, 'message', {}, { past: [story.create] }))).toMatchObject({
+      refusal: 'no_side',
+    })
     expect(story.judge(story.draft(frank2, 'message', {}, { past: [wrap] }))).toMatchObject({ ok: true })
   })
 
@@ -91,7 +127,12 @@ describe('liars', () => {
   test('a create in the name of a member by a laptop of another is refused', () => {
     const story = begin({ workspace })
     const { header } = story.create
-    expect(authorize({ graph: emptyGraph(), log: workspace.log, isRefused: () => false }, signEntry({ ...header, dev: mallory.device }, mallory.key))).toMatchObject({
+    expect(
+      authorize(
+        { graph: emptyGraph(), log: workspace.log, isRefused: () => false },
+        signEntry({ ...header, dev: mallory.device }, mallory.key),
+      ),
+    ).toMatchObject({
       refusal: 'author_not_listed',
     })
   })
@@ -114,7 +155,9 @@ describe('a roster that forked', () => {
     const own = story.create.header.ros[1]
     const [same, other] = left.ros[1] === own ? [left, right] : [right, left]
     expect(story.judge(story.draft(frank, 'accept', {}, { header: same }))).toMatchObject({ ok: true })
-    expect(story.judge(story.draft(frank, 'accept', {}, { header: other }))).toMatchObject({ refusal: 'roster_went_back' })
+    expect(story.judge(story.draft(frank, 'accept', {}, { header: other }))).toMatchObject({
+      refusal: 'roster_went_back',
+    })
   })
 
   test('of another workspace with the same keys means nothing here', () => {
@@ -122,8 +165,12 @@ describe('a roster that forked', () => {
     elsewhere.enrol('frank', [frank])
     const story = begin({ workspace: elsewhere })
     const log = acme().log
-    expect(authorize({ graph: emptyGraph(), log, isRefused: () => false }, story.create)).toMatchObject({ ok: 'missing' })
-    expect(admitRosterEntry(log, signRosterEntry(elsewhere.draft('set-bootstrap', { addresses: [] }).header, bob.key))).toBeUndefined()
+    expect(authorize({ graph: emptyGraph(), log, isRefused: () => false }, story.create)).toMatchObject({
+      ok: 'missing',
+    })
+    expect(
+      admitRosterEntry(log, signRosterEntry(elsewhere.draft('set-bootstrap', { addresses: [] }).header, bob.key)),
+    ).toBeUndefined()
   })
 })
 

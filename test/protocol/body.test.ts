@@ -30,7 +30,12 @@ const KEY = seedOf('thread key')
 const workspace = acme()
 
 /** An entry of `kind` with the body sealed in it. */
-function sealed<K extends BodyKind>(story: Story, who: Actor, kind: K, body: BodyOf<K>): { entry: Entry; bytes: Uint8Array } {
+function sealed<K extends BodyKind>(
+  story: Story,
+  who: Actor,
+  kind: K,
+  body: BodyOf<K>,
+): { entry: Entry; bytes: Uint8Array } {
   return sealedBytes(story, who, kind, encodeBody(kind, body))
 }
 
@@ -45,7 +50,11 @@ const hello = { body: 'hello', artifacts: [] }
 describe('a body', () => {
   test('opens to what was sealed, for whoever holds the thread’s key', () => {
     const story = begin({ workspace })
-    const body: BodyOf<'message'> = { body: 'look', payload: '{"a":1.5}', artifacts: [{ type: 'file_diff', path: 'a.py', diff: '\uFEFF+x\n' }] }
+    const body: BodyOf<'message'> = {
+      body: 'look',
+      payload: '{"a":1.5}',
+      artifacts: [{ type: 'file_diff', path: 'a.py', diff: '\uFEFF+x\n' }],
+    }
     const { entry, bytes } = sealed(story, frank, 'message', body)
     expect(openEntry(entry.envelope).ok).toBe(true)
     expect(isBodyOf(entry, bytes)).toBe(true)
@@ -84,7 +93,9 @@ describe('a body', () => {
 
   test('is padded, so that its size says little', () => {
     const story = begin({ workspace })
-    const sizes = ['', 'x'.repeat(200), 'x'.repeat(300), 'x'.repeat(2000)].map((body) => sealed(story, frank, 'message', { body, artifacts: [] }).bytes.length)
+    const sizes = ['', 'x'.repeat(200), 'x'.repeat(300), 'x'.repeat(2000)].map(
+      (body) => sealed(story, frank, 'message', { body, artifacts: [] }).bytes.length,
+    )
     expect(sizes).toEqual([272, 272, 1040, 4112])
   })
 
@@ -109,12 +120,19 @@ describe('a thread key', () => {
   const place = { ws: workspace.ws, nonce: hash('payload', ['nonce']), author: bob.device }
 
   test('wrapped to a prekey opens with its seed', async () => {
-    const to = { device: frank.device, prekey: hash('prekey-id', []), x25519: await prekeyPublic(frank.prekeySeed), ekm: dice('ekm')(32) }
+    const to = {
+      device: frank.device,
+      prekey: hash('prekey-id', []),
+      x25519: await prekeyPublic(frank.prekeySeed),
+      ekm: dice('ekm')(32),
+    }
     const wrap = await wrapThreadKey(KEY, place, to)
     expect(await wrapThreadKey(KEY, place, to)).toEqual(wrap)
     expect(await unwrapThreadKey(wrap, place, frank.prekeySeed)).toEqual({ ok: true, value: KEY })
     const [, prekey, enc, ct] = wrap
-    expect(await unwrapThreadKey([mallory.device, prekey, enc, ct], place, frank.prekeySeed)).toMatchObject({ refusal: 'wrap_unopenable' })
+    expect(await unwrapThreadKey([mallory.device, prekey, enc, ct], place, frank.prekeySeed)).toMatchObject({
+      refusal: 'wrap_unopenable',
+    })
   })
 
   test('another key behind one ciphertext does not match the commitment', () => {
@@ -141,8 +159,12 @@ describe('a proposed action', () => {
     const bytes = encodeAction(action)
     const nonce = hash('payload', ['nonce'])
     expect(decodeAction(bytes)).toEqual({ ok: true, value: action })
-    expect(actionMac(KEY, nonce, bytes)).toBe(actionMac(KEY, nonce, encodeAction({ ...action, suggested_diff: undefined })))
-    expect(actionMac(KEY, nonce, encodeAction({ ...action, rationale: 'Unused' }))).not.toBe(actionMac(KEY, nonce, bytes))
+    expect(actionMac(KEY, nonce, bytes)).toBe(
+      actionMac(KEY, nonce, encodeAction({ ...action, suggested_diff: undefined })),
+    )
+    expect(actionMac(KEY, nonce, encodeAction({ ...action, rationale: 'Unused' }))).not.toBe(
+      actionMac(KEY, nonce, bytes),
+    )
     expect(actionMac(seedOf('guess'), nonce, bytes)).not.toBe(actionMac(KEY, nonce, bytes))
   })
 

@@ -11,18 +11,24 @@ describe('one value, one encoding', () => {
     expect(decoded).toEqual({ ok: true, value: original })
   })
 
-  propertyTest.prop([fc.uint8Array({ maxLength: 60 })], { numRuns: 2000 })('bytes that decode are the encoding of what they decode to', (bytes) => {
-    const decoded = decodeCanonical(bytes, LIMITS)
-    if (decoded.ok) expect(encodeCanonical(decoded.value)).toEqual(bytes)
-  })
+  propertyTest.prop([fc.uint8Array({ maxLength: 60 })], { numRuns: 2000 })(
+    'bytes that decode are the encoding of what they decode to',
+    (bytes) => {
+      const decoded = decodeCanonical(bytes, LIMITS)
+      if (decoded.ok) expect(encodeCanonical(decoded.value)).toEqual(bytes)
+    },
+  )
 
-  propertyTest.prop([VALUES, fc.nat(), fc.integer({ min: 1, max: 255 })], { numRuns: 500 })('one changed byte is refused or another value', (original, place, change) => {
-    const bytes = encodeCanonical(original)
-    const at = place % bytes.length
-    bytes[at] = (bytes[at] ?? 0) ^ change
-    const decoded = decodeCanonical(bytes, { bytesMax: 1 << 20 })
-    if (decoded.ok) expect(decoded.value).not.toEqual(original)
-  })
+  propertyTest.prop([VALUES, fc.nat(), fc.integer({ min: 1, max: 255 })], { numRuns: 500 })(
+    'one changed byte is refused or another value',
+    (original, place, change) => {
+      const bytes = encodeCanonical(original)
+      const at = place % bytes.length
+      bytes[at] = (bytes[at] ?? 0) ^ change
+      const decoded = decodeCanonical(bytes, { bytesMax: 1 << 20 })
+      if (decoded.ok) expect(decoded.value).not.toEqual(original)
+    },
+  )
 
   test.each([
     ['a number in more bytes than it needs', '1817'],
@@ -63,7 +69,10 @@ describe('one value, one encoding', () => {
   })
 
   test('a text may begin with a byte order mark, as files do', () => {
-    expect(decodeCanonical(encodeCanonical('\uFEFFusing System;'), LIMITS)).toEqual({ ok: true, value: '\uFEFFusing System;' })
+    expect(decodeCanonical(encodeCanonical('\uFEFFusing System;'), LIMITS)).toEqual({
+      ok: true,
+      value: '\uFEFFusing System;',
+    })
   })
 
   test('a key named __proto__ is a key like any other', () => {
@@ -102,7 +111,9 @@ describe('limits of shape', () => {
   test('a map may have as many keys as the limit says, wherever it stands', () => {
     const map = (keys: number) => [Object.fromEntries(Array.from({ length: keys }, (_, i) => [`k${i}`, 0]))]
     expect(decodeCanonical(encodeCanonical(map(CBOR_MAP_KEYS_COUNT_MAX)), LIMITS).ok).toBe(true)
-    expect(decodeCanonical(encodeCanonical(map(CBOR_MAP_KEYS_COUNT_MAX + 1)), LIMITS)).toMatchObject({ refusal: 'too_many_keys' })
+    expect(decodeCanonical(encodeCanonical(map(CBOR_MAP_KEYS_COUNT_MAX + 1)), LIMITS)).toMatchObject({
+      refusal: 'too_many_keys',
+    })
   })
 })
 

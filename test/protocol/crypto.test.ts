@@ -66,7 +66,7 @@ describe('Ed25519', () => {
   })
 
   test('refuses bytes that are no point', () => {
-    expect(checkSigningKey(`02${'00'.repeat(31)}`).ok && checkSigningKey(`03${'00'.repeat(31)}`).ok).toBe(false)
+    expect(checkSigningKey(`02${'00'.repeat(31)}`)).toMatchObject({ ok: false, refusal: 'weak_key' })
     expect(checkSigningKey('').ok).toBe(false)
   })
 
@@ -93,7 +93,8 @@ describe('Ed25519', () => {
 
 describe('wrapped keys', () => {
   const to = async () => prekeyPublic(frank.prekeySeed)
-  const wrap = async (ekm: Uint8Array) => wrapKey({ key: seedOf('key'), to: await to(), ekm, purpose: 'wrap', info: ['here'] })
+  const wrap = async (ekm: Uint8Array) =>
+    wrapKey({ key: seedOf('key'), to: await to(), ekm, purpose: 'wrap', info: ['here'] })
 
   test('the same dice make the same wrap, other dice another', async () => {
     const [one, again, other] = [await wrap(seedOf('ekm')), await wrap(seedOf('ekm')), await wrap(seedOf('other'))]
@@ -104,15 +105,22 @@ describe('wrapped keys', () => {
 
   test('opens with the prekey that it was made for, where it was made for, and nowhere else', async () => {
     const { enc, ct } = await wrap(seedOf('ekm'))
-    const open = (seed: Uint8Array, info: string, purpose: 'wrap' | 'roster-wrap' = 'wrap') => unwrapKey({ enc, ct, seed, purpose, info: [info] })
+    const open = (seed: Uint8Array, info: string, purpose: 'wrap' | 'roster-wrap' = 'wrap') =>
+      unwrapKey({ enc, ct, seed, purpose, info: [info] })
     expect(await open(frank.prekeySeed, 'here')).toEqual({ ok: true, value: seedOf('key') })
-    for (const wrong of [open(mallory.prekeySeed, 'here'), open(frank.prekeySeed, 'there'), open(frank.prekeySeed, 'here', 'roster-wrap')])
+    for (const wrong of [
+      open(mallory.prekeySeed, 'here'),
+      open(frank.prekeySeed, 'there'),
+      open(frank.prekeySeed, 'here', 'roster-wrap'),
+    ])
       expect(await wrong).toMatchObject({ ok: false, refusal: 'wrap_unopenable' })
   })
 
   test('junk is refused and does not throw', async () => {
     for (const enc of ['', '00'.repeat(32), 'ff'.repeat(32), '01'.repeat(33)])
-      expect(await unwrapKey({ enc, ct: '00'.repeat(48), seed: frank.prekeySeed, purpose: 'wrap', info: [] })).toMatchObject({ ok: false })
+      expect(
+        await unwrapKey({ enc, ct: '00'.repeat(48), seed: frank.prekeySeed, purpose: 'wrap', info: [] }),
+      ).toMatchObject({ ok: false })
   })
 
   test.each([
@@ -128,7 +136,8 @@ describe('wrapped keys', () => {
   test('whatever passes as a prekey can be wrapped to', async () => {
     for (let i = 0; i < 20; i++) {
       const key = hash('payload', ['any', i])
-      if (checkPrekey(key).ok) await wrapKey({ key: seedOf('key'), to: key, ekm: seedOf('ekm'), purpose: 'wrap', info: [] })
+      if (checkPrekey(key).ok)
+        await wrapKey({ key: seedOf('key'), to: key, ekm: seedOf('ekm'), purpose: 'wrap', info: [] })
     }
   })
 })
@@ -136,14 +145,17 @@ describe('wrapped keys', () => {
 describe('padding', () => {
   const [key, aad] = [seedOf('key'), new Uint8Array(0)]
 
-  test.each(PADDED_SIZES_BYTES.map((size, i) => [size, PADDED_SIZES_BYTES[i - 1] ?? 0]))('content up to %i bytes less its length field is padded to that', (size, smaller) => {
-    for (const length of [Math.max(0, smaller - 3), size - 4]) {
-      const plain = new Uint8Array(length).fill(7)
-      const sealed = sealPadded(key, plain, aad)
-      expect([paddedSize(length), sealed.length]).toEqual([size, size + 16])
-      expect(openPadded(key, sealed, aad)).toEqual({ ok: true, value: plain })
-    }
-  })
+  test.each(PADDED_SIZES_BYTES.map((size, i) => [size, PADDED_SIZES_BYTES[i - 1] ?? 0]))(
+    'content up to %i bytes less its length field is padded to that',
+    (size, smaller) => {
+      for (const length of [Math.max(0, smaller - 3), size - 4]) {
+        const plain = new Uint8Array(length).fill(7)
+        const sealed = sealPadded(key, plain, aad)
+        expect([paddedSize(length), sealed.length]).toEqual([size, size + 16])
+        expect(openPadded(key, sealed, aad)).toEqual({ ok: true, value: plain })
+      }
+    },
+  )
 
   test('content that fits no size is our own mistake', () => {
     expect(paddedSize(256 * 1024 - 3)).toBeUndefined()

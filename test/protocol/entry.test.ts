@@ -1,13 +1,26 @@
 import { fc, test as propertyTest } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
-import { encodeCanonical, type Entry, hash, KINDS, openEntry, parseEntry, sign, verifyEntry } from '../../protocol/index.ts'
+import {
+  encodeCanonical,
+  type Entry,
+  hash,
+  KINDS,
+  openEntry,
+  parseEntry,
+  sign,
+  verifyEntry,
+} from '../../protocol/index.ts'
 import { encodeHeader } from '../../protocol/entry.ts'
 import { acme, begin, bob, frank, frank2 } from '../cast.ts'
 
 /** One entry of every kind. */
 function oneOfEach(): Entry[] {
   const changing = acme()
-  const story = begin({ workspace: changing, recipients: [frank, frank2], create: { intent: 'propose_action', action: hash('action', []) } })
+  const story = begin({
+    workspace: changing,
+    recipients: [frank, frank2],
+    create: { intent: 'propose_action', action: hash('action', []) },
+  })
   const annotation = story.say(bob, 'annotate')
   const revision = story.say(frank, 'revise')
   story.say(bob, 'message')
@@ -20,7 +33,12 @@ function oneOfEach(): Entry[] {
   story.say(frank, 'complete')
   story.say(bob, 'cancel', {}, { past: [story.create] })
   changing.write('remove-device', { device: frank2.device })
-  story.say(bob, 'fence', { device: frank2.device }, { past: story.entries().filter((entry) => entry.header.kind === 'cancel') })
+  story.say(
+    bob,
+    'fence',
+    { device: frank2.device },
+    { past: story.entries().filter((entry) => entry.header.kind === 'cancel') },
+  )
   return story.entries()
 }
 
@@ -51,7 +69,14 @@ describe('an entry', () => {
 
   test('is refused where anything but a pair of header and signature stands', () => {
     const header = encodeHeader(ENTRIES[0]?.header ?? ({} as never))
-    for (const envelope of [[header], [header, new Uint8Array(63)], [header, new Uint8Array(64), 0], ['', new Uint8Array(64)], {}, null])
+    for (const envelope of [
+      [header],
+      [header, new Uint8Array(63)],
+      [header, new Uint8Array(64), 0],
+      ['', new Uint8Array(64)],
+      {},
+      null,
+    ])
       expect(openEntry(encodeCanonical(envelope))).toMatchObject({ refusal: 'schema' })
   })
 })

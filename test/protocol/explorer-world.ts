@@ -1,5 +1,19 @@
 /** The devices, roster points and entries that the explorer plays with. */
-import { devicesToCover, emptyRosterLog, type Entry, type Graph, hasBody, hash, type Header, type Hex, type Kind, pastOf, PROTOCOL_VERSION, type Roster, type RosterLog } from '../../protocol/index.ts'
+import {
+  devicesToCover,
+  emptyRosterLog,
+  type Entry,
+  type Graph,
+  hasBody,
+  hash,
+  type Header,
+  type Hex,
+  type Kind,
+  pastOf,
+  PROTOCOL_VERSION,
+  type Roster,
+  type RosterLog,
+} from '../../protocol/index.ts'
 import { viewOf } from '../../protocol/effect.ts'
 import { wrapFor } from '../cast.ts'
 
@@ -113,7 +127,14 @@ export function castOf(world: World): Cast {
     } as unknown as Header
     const on = parents.map((parent) => items.get(parent)?.number).join(', ')
     const label = `${items.size} = ${names.get(stated.device)} ${kind}${target ? ` ${names.get(target)}` : ''} on [${on}]`
-    const item: Item = { number: items.size, device: stated.device, kind, target, label, entry: { id, thread, header, envelope: new Uint8Array(0) } }
+    const item: Item = {
+      number: items.size,
+      device: stated.device,
+      kind,
+      target,
+      label,
+      entry: { id, thread, header, envelope: new Uint8Array(0) },
+    }
     items.set(id, item)
     return item
   }
@@ -122,14 +143,27 @@ export function castOf(world: World): Cast {
     switch (kind) {
       case 'create': {
         const lists = { senders, recipients: listed, wraps: [...senders, ...listed].map(wrapFor) }
-        return { to: MEMBERS.recipient, ...lists, intent: 'inform', action: null, parent: null, nonce: ANY, commit: ANY }
+        return {
+          to: MEMBERS.recipient,
+          ...lists,
+          intent: 'inform',
+          action: null,
+          parent: null,
+          nonce: ANY,
+          commit: ANY,
+        }
       }
       case 'complete':
         return { outcome: 'done' }
       case 'ack':
         return { lack: [] }
       case 'wrap':
-        return { commit: ANY, older: [], adds: target ?? null, wraps: [...new Set([...cover(), target ?? ANY])].map(wrapFor) }
+        return {
+          commit: ANY,
+          older: [],
+          adds: target ?? null,
+          wraps: [...new Set([...cover(), target ?? ANY])].map(wrapFor),
+        }
       case 'fence':
         return { device: target }
       default:
@@ -137,18 +171,36 @@ export function castOf(world: World): Cast {
     }
   }
 
-  create = itemOf(undefined, { seq: 0, prev: null, deps: [], isNewer: false }, { device: senders[0] ?? ANY, kind: 'create', target: undefined, twin: 0 })
+  create = itemOf(
+    undefined,
+    { seq: 0, prev: null, deps: [], isNewer: false },
+    { device: senders[0] ?? ANY, kind: 'create', target: undefined, twin: 0 },
+  )
   return { senders, listed, recipients, removed, log, create, items, itemOf }
 }
 
 function coverOf(graph: Graph | undefined, parents: readonly Hex[], roster: Roster | undefined): readonly Hex[] {
   if (!graph || !roster) return []
-  return devicesToCover(viewOf(graph, pastOf(graph, parents.flatMap((id) => graph.byId.get(id) ?? []))), null, roster)
+  return devicesToCover(
+    viewOf(
+      graph,
+      pastOf(
+        graph,
+        parents.flatMap((id) => graph.byId.get(id) ?? []),
+      ),
+    ),
+    null,
+    roster,
+  )
 }
 
-function rosterOf(n: number, who: { senders: readonly Hex[]; recipients: readonly Hex[]; removed: ReadonlySet<Hex> }): Roster {
+function rosterOf(
+  n: number,
+  who: { senders: readonly Hex[]; recipients: readonly Hex[]; removed: ReadonlySet<Hex> },
+): Roster {
   const member = (id: Hex, name: string) => [id, { id, name, role: 'member', kind: 'person', removed: false }] as const
-  const laptop = (key: Hex, of: Hex) => [key, { key, member: of, name: key.slice(0, 2), removed: n === 1 && who.removed.has(key) }] as const
+  const laptop = (key: Hex, of: Hex) =>
+    [key, { key, member: of, name: key.slice(0, 2), removed: n === 1 && who.removed.has(key) }] as const
   return {
     point: [n, ROSTERS[n] ?? ANY],
     ws: ROSTERS[0],
@@ -159,7 +211,10 @@ function rosterOf(n: number, who: { senders: readonly Hex[]; recipients: readonl
     epoch: 0,
     commit: ANY,
     members: new Map([member(MEMBERS.sender, 'bob'), member(MEMBERS.recipient, 'frank')]),
-    devices: new Map([...who.senders.map((key) => laptop(key, MEMBERS.sender)), ...who.recipients.map((key) => laptop(key, MEMBERS.recipient))]),
+    devices: new Map([
+      ...who.senders.map((key) => laptop(key, MEMBERS.sender)),
+      ...who.recipients.map((key) => laptop(key, MEMBERS.recipient)),
+    ]),
     invites: new Map(),
     bootstrap: [],
   }

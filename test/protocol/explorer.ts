@@ -10,8 +10,27 @@
  * rules take opened entries, and ids are hashes of that structure. An entry cites the newer roster
  * where its past does, or where it is a fence; citing it earlier would only bind later authors.
  */
-import type { Checked, Entry, Graph, Ground, Hex, Kind, Missing, Node, Status, ThreadState } from '../../protocol/index.ts'
-import { type Cast, castOf, type Item, type Place, SIMPLE_KINDS, type World, type WrittenKind } from './explorer-world.ts'
+import type {
+  Checked,
+  Entry,
+  Graph,
+  Ground,
+  Hex,
+  Kind,
+  Missing,
+  Node,
+  Status,
+  ThreadState,
+} from '../../protocol/index.ts'
+import {
+  type Cast,
+  castOf,
+  type Item,
+  type Place,
+  SIMPLE_KINDS,
+  type World,
+  type WrittenKind,
+} from './explorer-world.ts'
 
 /** The rules under test: the project's own, or a mutant of them. */
 export interface Rules {
@@ -111,7 +130,8 @@ class Explorer {
         const place = placeOf(history, device, past)
         for (const act of this.acts) {
           let item = this.cast.itemOf(graph, place, { ...act, device, twin: 0 })
-          for (let twin = 1; present.has(item.number); twin++) item = this.cast.itemOf(graph, place, { ...act, device, twin })
+          for (let twin = 1; present.has(item.number); twin++)
+            item = this.cast.itemOf(graph, place, { ...act, device, twin })
           const isStored = this.judge(graph, item, { history, past })
           if (past === all) this.checkHonest(history, item, { isStored, place })
           if (isStored) this.step(history, { item, past }, next)
@@ -128,7 +148,8 @@ class Explorer {
       larger = { items, pasts: [...history.pasts, added.past], state: this.rules.reduce(this.graphOf(items)) }
       next.set(key, larger)
       const { status, final } = larger.state
-      for (const name of final ? [status, `${status}, final`] : [status]) this.statuses.set(name, (this.statuses.get(name) ?? 0) + 1)
+      for (const name of final ? [status, `${status}, final`] : [status])
+        this.statuses.set(name, (this.statuses.get(name) ?? 0) + 1)
       this.checkHistory(larger)
     }
     this.checkStep(history, larger)
@@ -155,7 +176,12 @@ class Explorer {
 
   private checkStored(item: Item, { history, past }: { history: History; past: number }): void {
     const { side } = ALLOWED[item.kind as WrittenKind]
-    this.promise('each kind is written by its side alone', side === undefined || side === this.sideOf(item.device), history, item)
+    this.promise(
+      'each kind is written by its side alone',
+      side === undefined || side === this.sideOf(item.device),
+      history,
+      item,
+    )
     const own = history.items.filter((other, i) => hasBit(past, i) && other.device === item.device)
     const numbers = new Set(own.map((other) => other.entry.header.seq))
     this.promise('nobody builds on a fork of his own', numbers.size === own.length, history, item)
@@ -165,41 +191,64 @@ class Explorer {
   private checkHonest(history: History, item: Item, { isStored, place }: { isStored: boolean; place: Place }): void {
     if (history.state.forked.has(item.device) || item.kind === 'wrap' || item.kind === 'fence') return
     const allowed = ALLOWED[item.kind as WrittenKind]
-    const isListed = this.cast.senders.includes(item.device) || this.cast.listed.includes(item.device) || itemsOf(history, 'wrap').length > 0
+    const isListed =
+      this.cast.senders.includes(item.device) ||
+      this.cast.listed.includes(item.device) ||
+      itemsOf(history, 'wrap').length > 0
     const isIn = isListed && !(place.isNewer && this.cast.removed.has(item.device))
-    const isRight = (!allowed.side || allowed.side === this.sideOf(item.device)) && (allowed.while?.includes(history.state.status) ?? true)
+    const isRight =
+      (!allowed.side || allowed.side === this.sideOf(item.device)) &&
+      (allowed.while?.includes(history.state.status) ?? true)
     const expected = isIn && isRight && (item.kind !== 'ack' || hasNews(history, item))
-    this.promise(expected ? 'what is honest is never refused' : 'what the state forbids is never stored', isStored === expected, history, item)
+    this.promise(
+      expected ? 'what is honest is never refused' : 'what the state forbids is never stored',
+      isStored === expected,
+      history,
+      item,
+    )
   }
 
   private checkHistory(history: History): void {
     const { state, items, pasts } = history
     /** Entries of `devices` that have entry i in their past. */
-    const including = (devices: readonly Hex[], i: number) => items.flatMap((item, j) => (devices.includes(item.device) && hasBit(pasts[j] ?? 0, i) ? [j] : []))
+    const including = (devices: readonly Hex[], i: number) =>
+      items.flatMap((item, j) => (devices.includes(item.device) && hasBit(pasts[j] ?? 0, i) ? [j] : []))
     items.forEach((item, i) => {
       if (item.kind === 'cancel' && state.status === 'cancelled' && itemsOf(history, 'fence').length === 0) {
-        const isAdded = items.some((other, j) => other.kind === 'wrap' && !state.void.has(other.entry.id) && !hasBit(pasts[j] ?? 0, i))
+        const isAdded = items.some(
+          (other, j) => other.kind === 'wrap' && !state.void.has(other.entry.id) && !hasBit(pasts[j] ?? 0, i),
+        )
         const waitedFor = isAdded ? this.cast.recipients : this.cast.listed
-        if (waitedFor.every((device) => including([device], i).length > 0)) this.promise('an acknowledged cancel is final', state.final, history)
+        if (waitedFor.every((device) => including([device], i).length > 0))
+          this.promise('an acknowledged cancel is final', state.final, history)
       }
       if (item.kind !== 'accept' || !this.cast.listed.includes(item.device) || state.forked.has(item.device)) return
       const fences = items.flatMap((other, j) => (other.target === item.device && other.kind === 'fence' ? [j] : []))
       const seen = including(this.cast.senders, i)
-      const isSafe = fences.length === 0 || seen.some((j) => !fences.some((fence) => fence === j || hasBit(pasts[j] ?? 0, fence)))
+      const isSafe =
+        fences.length === 0 || seen.some((j) => !fences.some((fence) => fence === j || hasBit(pasts[j] ?? 0, fence)))
       if (!isSafe) return
       const isAccepted = state.status === 'accepted' || state.status === 'completed'
-      this.promise('the accept of a device that has not forked has effect', isAccepted && !state.void.has(item.entry.id) && !state.cut.has(item.entry.id), history)
-      if (state.status === 'accepted' && seen.length > 0) this.promise('an accept that the sender includes is final', state.final, history)
+      this.promise(
+        'the accept of a device that has not forked has effect',
+        isAccepted && !state.void.has(item.entry.id) && !state.cut.has(item.entry.id),
+        history,
+      )
+      if (state.status === 'accepted' && seen.length > 0)
+        this.promise('an accept that the sender includes is final', state.final, history)
     })
   }
 
   private checkStep(before: History, after: History): void {
     if (!before.state.final || this.cast.senders.some((device) => after.state.forked.has(device))) return
     const [was, is] = [before.state.status, after.state.status]
-    if (was === 'cancelled') this.promise('a final cancel stays, whatever recipients do', is === 'cancelled' && after.state.final, after)
+    if (was === 'cancelled')
+      this.promise('a final cancel stays, whatever recipients do', is === 'cancelled' && after.state.final, after)
     // A recipient that forks where a cancel crossed can take its own accept back: a proven fork, and its only power.
-    if (this.cast.recipients.some((device) => after.state.forked.has(device)) && itemsOf(after, 'cancel').length > 0) return
-    if (was === 'accepted') this.promise('a final accept stays', is === 'completed' || (is === 'accepted' && after.state.final), after)
+    if (this.cast.recipients.some((device) => after.state.forked.has(device)) && itemsOf(after, 'cancel').length > 0)
+      return
+    if (was === 'accepted')
+      this.promise('a final accept stays', is === 'completed' || (is === 'accepted' && after.state.final), after)
     if (was === 'completed') {
       const isSame = is === 'completed' && after.state.final && after.state.lead.complete === before.state.lead.complete
       this.promise('a final complete stays, and so does the one that leads', isSame, after)
@@ -208,7 +257,10 @@ class Explorer {
 
   private promise(promise: string, holds: boolean, history: History, item?: Item): void {
     if (holds || this.broken.has(promise)) return
-    this.broken.set(promise, { promise, history: [...history.items, ...(item ? [item] : [])].map(({ label }) => label) })
+    this.broken.set(promise, {
+      promise,
+      history: [...history.items, ...(item ? [item] : [])].map(({ label }) => label),
+    })
   }
 
   private graphOf(items: readonly Item[]): Graph {
@@ -237,7 +289,8 @@ function itemsOf(history: History, kind: Kind): Item[] {
 /** All sets that hold the create and the past of each of their entries. */
 function closedPasts(pasts: readonly number[]): number[] {
   const closed: number[] = []
-  for (let mask = 1; mask < 1 << pasts.length; mask += 2) if (pasts.every((past, i) => !hasBit(mask, i) || (past & ~mask) === 0)) closed.push(mask)
+  for (let mask = 1; mask < 1 << pasts.length; mask += 2)
+    if (pasts.every((past, i) => !hasBit(mask, i) || (past & ~mask) === 0)) closed.push(mask)
   return closed
 }
 
@@ -254,8 +307,15 @@ function placeOf(history: History, device: Hex, past: number): Place {
     isNewer ||= headerOf(i)?.ros[0] === 1
     if (history.items[i]?.device === device && (prev < 0 || seqOf(i) > seqOf(prev))) prev = i
   })
-  const deps = history.items.flatMap((item, i) => (hasBit(past, i) && i !== prev && !hasBit(covered, i) ? item.entry.id : []))
-  return { seq: prev < 0 ? 0 : seqOf(prev) + 1, prev: history.items[prev]?.entry.id ?? null, deps: deps.toSorted(), isNewer }
+  const deps = history.items.flatMap((item, i) =>
+    hasBit(past, i) && i !== prev && !hasBit(covered, i) ? item.entry.id : [],
+  )
+  return {
+    seq: prev < 0 ? 0 : seqOf(prev) + 1,
+    prev: history.items[prev]?.entry.id ?? null,
+    deps: deps.toSorted(),
+    isNewer,
+  }
 }
 
 /** True if an entry of another device that is no ack lies outside the past of the device's last entry. */

@@ -11,7 +11,12 @@ test('a past holds all that is reachable and not the entry itself', () => {
   const message = story.say(bob, 'message')
   const [create, middle, last] = [story.create, accept, message].map((entry) => story.node(entry))
   if (!create || !middle || !last) throw new Error('not stored')
-  expect([isBefore(create, last), isBefore(middle, last), isBefore(last, last), isBefore(last, create)]).toEqual([true, true, false, false])
+  expect([isBefore(create, last), isBefore(middle, last), isBefore(last, last), isBefore(last, create)]).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ])
   expect(parentsOf(message)).toEqual([story.create.id, accept.id])
   expect([create.depth, middle.depth, last.depth]).toEqual([1, 2, 3])
 })
@@ -82,6 +87,8 @@ describe('a side', () => {
 
 test('rank goes by create’s lists, then by key', () => {
   const story = begin({ workspace, senders: [bob2, bob] })
-  const ranked = [mallory, alice, frank, bob, bob2].map(({ device }) => device).toSorted((a, b) => compareRank(story.graph, a, b))
+  const ranked = [mallory, alice, frank, bob, bob2]
+    .map(({ device }) => device)
+    .toSorted((a, b) => compareRank(story.graph, a, b))
   expect(ranked).toEqual([bob2.device, bob.device, frank.device, ...[alice.device, mallory.device].toSorted()])
 })

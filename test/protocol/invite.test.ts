@@ -1,11 +1,26 @@
 import { fc, test as propertyTest } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
-import { checkOwner, encodeCode, fromHex, inviteKey, ownerProofKey, parseCode, phraseWords, proveOwner, rendezvousTag, toHex } from '../../protocol/index.ts'
+import {
+  checkOwner,
+  encodeCode,
+  fromHex,
+  inviteKey,
+  ownerProofKey,
+  parseCode,
+  phraseWords,
+  proveOwner,
+  rendezvousTag,
+  toHex,
+} from '../../protocol/index.ts'
 import { bob, carol, mallory, seedOf } from '../cast.ts'
 
 const secret = seedOf('secret').subarray(0, 16)
 const code = encodeCode({ secret })
-const inviter = { expires: 1_700_000_000_000, device: bob.device, addresses: ['/ip4/192.168.1.20/tcp/4001', '/ip6/fe80::1/tcp/4001'] }
+const inviter = {
+  expires: 1_700_000_000_000,
+  device: bob.device,
+  addresses: ['/ip4/192.168.1.20/tcp/4001', '/ip6/fe80::1/tcp/4001'],
+}
 
 describe('an invite code', () => {
   test('is short, and carries the secret', () => {
@@ -20,7 +35,10 @@ describe('an invite code', () => {
   test('may be said in twelve words', () => {
     const words = phraseWords(secret)
     expect(words).toHaveLength(12)
-    expect(parseCode(` ${words.join('  ').toUpperCase()} `)).toEqual({ ok: true, value: { secret: new Uint8Array(secret) } })
+    expect(parseCode(` ${words.join('  ').toUpperCase()} `)).toEqual({
+      ok: true,
+      value: { secret: new Uint8Array(secret) },
+    })
     expect(parseCode(words.slice(1).join(' '))).toMatchObject({ refusal: 'code' })
     expect(parseCode(words.toReversed().join(' '))).toMatchObject({ refusal: 'code' })
   })
@@ -33,7 +51,9 @@ describe('an invite code', () => {
   test('of an inviter with many or long addresses carries as many as fit', () => {
     const long = (i: number) => `/dns4/${'x'.repeat(240)}${i}/tcp/1`
     for (const addresses of [[1, 2, 3, 4, 5].map(String), [1, 2, 3, 4].map(long)]) {
-      const parsed = parseCode(encodeCode({ secret, inviter: { device: bob.device, addresses, expires: 1_700_000_000_000 } }))
+      const parsed = parseCode(
+        encodeCode({ secret, inviter: { device: bob.device, addresses, expires: 1_700_000_000_000 } }),
+      )
       expect(parsed).toMatchObject({ ok: true })
       const kept = parsed.ok ? (parsed.value.inviter?.addresses ?? []) : []
       expect(kept.length).toBeGreaterThan(0)
@@ -64,10 +84,17 @@ describe('the secret', () => {
 
   test('proves the owner to this joiner, in this exchange, for this workspace', () => {
     const key = ownerProofKey(secret)
-    const stated = { ws: 'aa'.repeat(32), invite: 'bb'.repeat(32), owner: bob.device, device: carol.device, nonce: 'cc'.repeat(32) }
+    const stated = {
+      ws: 'aa'.repeat(32),
+      invite: 'bb'.repeat(32),
+      owner: bob.device,
+      device: carol.device,
+      nonce: 'cc'.repeat(32),
+    }
     const proof = proveOwner(key, stated)
     expect(checkOwner(key, stated, proof)).toBe(true)
-    for (const field of ['ws', 'invite', 'owner', 'device', 'nonce'] as const) expect(checkOwner(key, { ...stated, [field]: mallory.device }, proof)).toBe(false)
+    for (const field of ['ws', 'invite', 'owner', 'device', 'nonce'] as const)
+      expect(checkOwner(key, { ...stated, [field]: mallory.device }, proof)).toBe(false)
     expect(checkOwner(fromHex('00'.repeat(32)), stated, proof)).toBe(false)
     expect(checkOwner(key, stated, '')).toBe(false)
   })

@@ -18,7 +18,16 @@ test.each(MESSAGES)('a $t parses to what was encoded', (message) => {
 })
 
 test.each([
-  ['with a name that could not stand in a handle', { t: 'claim', device_name: 'my laptop', prekey: BYTES, invite_signature: new Uint8Array(64), device_signature: new Uint8Array(64) }],
+  [
+    'with a name that could not stand in a handle',
+    {
+      t: 'claim',
+      device_name: 'my laptop',
+      prekey: BYTES,
+      invite_signature: new Uint8Array(64),
+      device_signature: new Uint8Array(64),
+    },
+  ],
   ['with a reason that is not on the list', { t: 'refused', reason: 'because' }],
   ['with a key too many', { t: 'refused', reason: 'busy', hint: '' }],
   ['of no type', {}],

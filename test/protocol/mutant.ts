@@ -29,7 +29,8 @@ export async function loadMutant(mutant: Mutant): Promise<{ rules: Rules } & Dis
   const parts = source.split(new RegExp(words.join('\\s+')))
   if (parts.length !== 2) throw new Error(`${mutant.file} holds ${parts.length - 1} times: ${mutant.from}`)
   writeFileSync(path, parts.join(mutant.to))
-  const load = (file: string): Promise<Partial<Rules>> => import(/* @vite-ignore */ pathToFileURL(join(folder, 'protocol', file)).href) as Promise<Partial<Rules>>
+  const load = (file: string): Promise<Partial<Rules>> =>
+    import(/* @vite-ignore */ pathToFileURL(join(folder, 'protocol', file)).href) as Promise<Partial<Rules>>
   const loaded = { ...(await load('graph.ts')), ...(await load('authorize.ts')), ...(await load('thread.ts')) }
   return { rules: loaded as Rules, [Symbol.dispose]: () => rmSync(folder, { recursive: true }) }
 }

@@ -2,7 +2,14 @@ import { expect, test } from 'vitest'
 import { openPrekey, prekeyPublic, signPrekey } from '../../protocol/index.ts'
 import { CLOCK_MS, frank, mallory } from '../cast.ts'
 
-const fields = { ws: 'aa'.repeat(32), device: frank.device, counter: 0, x25519: await prekeyPublic(frank.prekeySeed), mailbox: mallory.device, created: CLOCK_MS }
+const fields = {
+  ws: 'aa'.repeat(32),
+  device: frank.device,
+  counter: 0,
+  x25519: await prekeyPublic(frank.prekeySeed),
+  mailbox: mallory.device,
+  created: CLOCK_MS,
+}
 
 test('a prekey record opens to what the device signed', () => {
   const record = signPrekey(fields, frank.key)
@@ -19,6 +26,8 @@ test('every changed byte of a prekey record is refused', () => {
 })
 
 test('two records differ in id if they differ in anything', () => {
-  const ids = [{}, { counter: 1 }, { ws: 'bb'.repeat(32) }, { created: 0 }, { mailbox: frank.device }].map((change) => signPrekey({ ...fields, ...change }, frank.key).id)
+  const ids = [{}, { counter: 1 }, { ws: 'bb'.repeat(32) }, { created: 0 }, { mailbox: frank.device }].map(
+    (change) => signPrekey({ ...fields, ...change }, frank.key).id,
+  )
   expect(new Set(ids).size).toBe(ids.length)
 })

@@ -35,12 +35,39 @@ import {
 } from '../../protocol/index.ts'
 import { statusOf, viewOf } from '../../protocol/effect.ts'
 import { placeNode } from '../../protocol/graph.ts'
-import { acme, type Actor, alice, begin, bob, bob2, deliver, emptyStory, frank, frank2, genesisOf, seedOf, shuffled, type Story, wrapFor } from '../cast.ts'
+import {
+  acme,
+  type Actor,
+  alice,
+  begin,
+  bob,
+  bob2,
+  emptyStory,
+  frank,
+  frank2,
+  genesisOf,
+  seedOf,
+  type Story,
+  wrapFor,
+} from '../cast.ts'
+import { deliver, shuffled } from './delivery.ts'
 import { SYNC_MESSAGES, VALUES } from './samples.ts'
 
 // Histories.
 
-const KINDS_WRITTEN: readonly Kind[] = ['accept', 'cancel', 'complete', 'message', 'revise', 'annotate', 'approve', 'share', 'wrap', 'ack', 'fence']
+const KINDS_WRITTEN: readonly Kind[] = [
+  'accept',
+  'cancel',
+  'complete',
+  'message',
+  'revise',
+  'annotate',
+  'approve',
+  'share',
+  'wrap',
+  'ack',
+  'fence',
+]
 
 interface Step {
   readonly who: number
@@ -74,7 +101,9 @@ function lyingStory(steps: readonly Step[]): Story {
     const known = past.map((n) => entries[Math.max(0, entries.length - 1 - (n % 6))] ?? story.create)
     const first = KINDS_WRITTEN.indexOf(kind)
     // What the rules refuse is tried as the next kind, so that most steps leave an entry.
-    const tries = [...KINDS_WRITTEN.slice(first), ...KINDS_WRITTEN.slice(0, first)].flatMap((one) => [true, false].map((old) => ({ kind: one, known, old })))
+    const tries = [...KINDS_WRITTEN.slice(first), ...KINDS_WRITTEN.slice(0, first)].flatMap((one) =>
+      [true, false].map((old) => ({ kind: one, known, old })),
+    )
     for (const lie of tries) {
       const verdict = story.judge(draftLie(story, author, lie))
       if (verdict.ok !== true) continue
@@ -88,10 +117,21 @@ function lyingStory(steps: readonly Step[]): Story {
 function draftLie(story: Story, author: Actor, lie: { kind: Kind; known: Entry[]; old: boolean }): Entry {
   const { kind, known, old } = lie
   const options = { past: known, header: old ? { ros: BEFORE } : {} }
-  if (kind === 'fence') return story.draft(author, kind, { device: author === bob || author === bob2 ? frank.device : bob2.device }, options)
+  if (kind === 'fence')
+    return story.draft(
+      author,
+      kind,
+      { device: author === bob || author === bob2 ? frank.device : bob2.device },
+      options,
+    )
   if (kind === 'wrap') {
     const cover = [bob, bob2, frank, frank2].filter((laptop) => old || (laptop !== bob2 && laptop !== frank))
-    return story.draft(author, kind, { adds: frank2.device, wraps: cover.map(({ device }) => wrapFor(device)) }, options)
+    return story.draft(
+      author,
+      kind,
+      { adds: frank2.device, wraps: cover.map(({ device }) => wrapFor(device)) },
+      options,
+    )
   }
   return story.draft(author, kind, {}, options)
 }
@@ -128,18 +168,28 @@ describe('histories of liars', () => {
     (steps, picked) => {
       const { graph } = lyingStory(steps)
       const part = subgraph(graph, picked)
-      const set = pastOf(graph, [...part.byId.keys()].flatMap((id) => graph.byId.get(id) ?? []))
+      const set = pastOf(
+        graph,
+        [...part.byId.keys()].flatMap((id) => graph.byId.get(id) ?? []),
+      )
       expect(reduce(part).status).toBe(statusOf(viewOf(graph, set)))
     },
   )
 
-  test.prop([STEPS, fc.nat()], { numRuns: 40 })('an entry’s verdict does not depend on what lies outside its past', (steps, which) => {
-    const { graph, workspace } = lyingStory(steps)
-    const node = graph.nodes[which % graph.nodes.length]
-    if (!node) throw new Error('empty')
-    const alone = [...graph.nodes.filter((other) => isBefore(other, node)), node].map(({ entry }) => entry)
-    expect(deliver(alone, workspace.log).graph.byId.get(node.entry.id)).toMatchObject({ depth: node.depth, side: node.side, number: node.number })
-  })
+  test.prop([STEPS, fc.nat()], { numRuns: 40 })(
+    'an entry’s verdict does not depend on what lies outside its past',
+    (steps, which) => {
+      const { graph, workspace } = lyingStory(steps)
+      const node = graph.nodes[which % graph.nodes.length]
+      if (!node) throw new Error('empty')
+      const alone = [...graph.nodes.filter((other) => isBefore(other, node)), node].map(({ entry }) => entry)
+      expect(deliver(alone, workspace.log).graph.byId.get(node.entry.id)).toMatchObject({
+        depth: node.depth,
+        side: node.side,
+        number: node.number,
+      })
+    },
+  )
 })
 
 // Honest devices.
@@ -150,29 +200,32 @@ const HONEST: readonly Kind[] = ['accept', 'cancel', 'complete', 'message', 'rev
 describe('histories of honest devices', () => {
   const move = fc.record({ who: fc.nat(2), kind: fc.constantFrom(...HONEST), from: fc.nat(2), share: fc.nat() })
 
-  test.prop([fc.array(move, { minLength: 4, maxLength: 30, size: 'max' })], { numRuns: 60 })('are never refused, and end in one state wherever they meet', (moves) => {
-    const people = [bob, frank, frank2]
-    const root = begin({ workspace: shared, recipients: [frank, frank2] })
-    const known = people.map(() => new Set([root.create.id]))
-    const written: Entry[] = [root.create]
-    for (const { who, kind, from, share } of moves) {
-      const mine = known[who] as Set<string>
-      // Some of what the other holds arrives first, with all that it builds on.
-      const theirs = written.filter((entry) => known[from]?.has(entry.id))
-      const cut = share % (theirs.length + 1)
-      for (const entry of theirs.slice(0, cut)) mine.add(entry.id)
-      const held = written.filter((entry) => mine.has(entry.id))
-      const { graph } = deliver(held, shared.log)
-      if (!mayWrite(graph, people[who] ?? bob, kind)) continue
-      const entry = root.say(people[who] ?? bob, kind, {}, { past: held })
-      mine.add(entry.id)
-      written.push(entry)
-    }
-    const { graph, refused } = deliver(written.toReversed(), shared.log)
-    expect(refused.size).toBe(0)
-    expect(reduce(graph)).toEqual(root.state())
-    expect(root.state().forked.size).toBe(0)
-  })
+  test.prop([fc.array(move, { minLength: 4, maxLength: 30, size: 'max' })], { numRuns: 60 })(
+    'are never refused, and end in one state wherever they meet',
+    (moves) => {
+      const people = [bob, frank, frank2]
+      const root = begin({ workspace: shared, recipients: [frank, frank2] })
+      const known = people.map(() => new Set([root.create.id]))
+      const written: Entry[] = [root.create]
+      for (const { who, kind, from, share } of moves) {
+        const mine = known[who] as Set<string>
+        // Some of what the other holds arrives first, with all that it builds on.
+        const theirs = written.filter((entry) => known[from]?.has(entry.id))
+        const cut = share % (theirs.length + 1)
+        for (const entry of theirs.slice(0, cut)) mine.add(entry.id)
+        const held = written.filter((entry) => mine.has(entry.id))
+        const { graph } = deliver(held, shared.log)
+        if (!mayWrite(graph, people[who] ?? bob, kind)) continue
+        const entry = root.say(people[who] ?? bob, kind, {}, { past: held })
+        mine.add(entry.id)
+        written.push(entry)
+      }
+      const { graph, refused } = deliver(written.toReversed(), shared.log)
+      expect(refused.size).toBe(0)
+      expect(reduce(graph)).toEqual(root.state())
+      expect(root.state().forked.size).toBe(0)
+    },
+  )
 })
 
 /** What an honest node asks before it writes. */
@@ -181,7 +234,10 @@ function mayWrite(graph: Graph, who: Actor, kind: Kind): boolean {
   const isSender = who === bob
   const own = (graph.byDevice.get(who.device) ?? []).at(-1)
   if (kind === 'ack')
-    return graph.nodes.some((node) => node.entry.header.dev !== who.device && node.entry.header.kind !== 'ack' && !(own && isBefore(node, own)))
+    return graph.nodes.some(
+      (node) =>
+        node.entry.header.dev !== who.device && node.entry.header.kind !== 'ack' && !(own && isBefore(node, own)),
+    )
   if (kind === 'accept') return !isSender && status === 'pending'
   if (kind === 'cancel') return isSender && status === 'pending'
   if (kind === 'complete') return !isSender && status === 'accepted'
@@ -193,7 +249,14 @@ function mayWrite(graph: Graph, who: Actor, kind: Kind): boolean {
 const KEY = seedOf('key')
 const plain = begin({ workspace: shared })
 const prekey = signPrekey(
-  { ws: shared.ws, device: frank.device, counter: 0, x25519: await prekeyPublic(frank.prekeySeed), mailbox: bob.device, created: 0 },
+  {
+    ws: shared.ws,
+    device: frank.device,
+    counter: 0,
+    x25519: await prekeyPublic(frank.prekeySeed),
+    mailbox: bob.device,
+    created: 0,
+  },
   frank.key,
 )
 const message = sealBody(plain.draft(frank, 'message').header, encodeCanonical({ body: 'hi', artifacts: [] }), {
@@ -205,14 +268,23 @@ const messageEntry = signEntry(message.header, frank.key)
 
 /** Everything that reads a stranger's bytes, with bytes that it accepts. */
 const PARSERS: Record<string, { parse: (bytes: Uint8Array) => Checked<unknown>; good: Uint8Array }> = {
-  decodeCanonical: { parse: (bytes) => decodeCanonical(bytes, { bytesMax: 4096 }), good: encodeCanonical({ a: [1, 'x', null] }) },
+  decodeCanonical: {
+    parse: (bytes) => decodeCanonical(bytes, { bytesMax: 4096 }),
+    good: encodeCanonical({ a: [1, 'x', null] }),
+  },
   openEntry: { parse: openEntry, good: plain.create.envelope },
   parseRosterEntry: { parse: parseRosterEntry, good: genesisOf(bob, 'acme').envelope },
   openPrekey: { parse: openPrekey, good: prekey.bytes },
   parseSync: { parse: parseSync, good: encodeSync(SYNC_MESSAGES[6] ?? { t: 'got' }) },
   parseGossip: { parse: parseGossip, good: encodeGossip({ t: 'entry', envelope: plain.create.envelope, body: null }) },
-  parseJoin: { parse: parseJoin, good: encodeJoin({ t: 'welcome', roster: [genesisOf(bob, 'acme').envelope], prekeys: [], last: false }) },
-  openEnvelope: { parse: (bytes) => openEnvelope(bytes, KEY), good: sealEnvelope(plain.create.envelope, { key: KEY, epoch: 0, salt: KEY }) },
+  parseJoin: {
+    parse: parseJoin,
+    good: encodeJoin({ t: 'welcome', roster: [genesisOf(bob, 'acme').envelope], prekeys: [], last: false }),
+  },
+  openEnvelope: {
+    parse: (bytes) => openEnvelope(bytes, KEY),
+    good: sealEnvelope(plain.create.envelope, { key: KEY, epoch: 0, salt: KEY }),
+  },
   openBody: { parse: (bytes) => openBody(messageEntry, 'message', bytes, KEY), good: message.sealed },
   parseCode: { parse: (bytes) => parseCode(new TextDecoder().decode(bytes)), good: new TextEncoder().encode('relay1') },
 }
@@ -229,11 +301,14 @@ const lie = fc.constantFrom(
 )
 
 describe.each(Object.entries(PARSERS))('%s', (name, { parse, good }) => {
-  test.prop([fc.oneof(fc.uint8Array({ maxLength: 300 }), VALUES.map(encodeCanonical), lie)], { numRuns: 200 })('refuses junk by name and never throws', (junk) => {
-    const parsed = parse(junk)
-    if (name !== 'decodeCanonical') expect(parsed.ok).toBe(false)
-    if (!parsed.ok) expect(parsed.refusal).toMatch(/^[a-z_]+$/)
-  })
+  test.prop([fc.oneof(fc.uint8Array({ maxLength: 300 }), VALUES.map(encodeCanonical), lie)], { numRuns: 200 })(
+    'refuses junk by name and never throws',
+    (junk) => {
+      const parsed = parse(junk)
+      if (name !== 'decodeCanonical') expect(parsed.ok).toBe(false)
+      if (!parsed.ok) expect(parsed.refusal).toMatch(/^[a-z_]+$/)
+    },
+  )
 
   test.prop([fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 4 }), fc.nat()], { numRuns: 200 })(
     'never throws on its own bytes changed or cut short',
@@ -245,17 +320,23 @@ describe.each(Object.entries(PARSERS))('%s', (name, { parse, good }) => {
   )
 })
 
-test.prop([fc.nat(), fc.integer({ min: 1, max: 255 })], { numRuns: 300 })('one changed byte of a sealed envelope is refused', (place, change) => {
-  const bytes = sealEnvelope(plain.create.envelope, { key: KEY, epoch: 0, salt: KEY })
-  const at = place % bytes.length
-  bytes[at] = (bytes[at] ?? 0) ^ change
-  expect(openEnvelope(bytes, KEY).ok).toBe(false)
-})
+test.prop([fc.nat(), fc.integer({ min: 1, max: 255 })], { numRuns: 300 })(
+  'one changed byte of a sealed envelope is refused',
+  (place, change) => {
+    const bytes = sealEnvelope(plain.create.envelope, { key: KEY, epoch: 0, salt: KEY })
+    const at = place % bytes.length
+    bytes[at] = (bytes[at] ?? 0) ^ change
+    expect(openEnvelope(bytes, KEY).ok).toBe(false)
+  },
+)
 
-test.prop([fc.nat(), fc.integer({ min: 1, max: 255 })], { numRuns: 300 })('one changed byte of a sealed body is refused', (place, change) => {
-  const bytes = message.sealed.slice()
-  const at = place % bytes.length
-  bytes[at] = (bytes[at] ?? 0) ^ change
-  expect(openBody(messageEntry, 'message', bytes, KEY)).toMatchObject({ refusal: 'seal_broken' })
-  expect(hash('ciphertext', [bytes])).not.toBe(message.header.body?.h)
-})
+test.prop([fc.nat(), fc.integer({ min: 1, max: 255 })], { numRuns: 300 })(
+  'one changed byte of a sealed body is refused',
+  (place, change) => {
+    const bytes = message.sealed.slice()
+    const at = place % bytes.length
+    bytes[at] = (bytes[at] ?? 0) ^ change
+    expect(openBody(messageEntry, 'message', bytes, KEY)).toMatchObject({ refusal: 'seal_broken' })
+    expect(hash('ciphertext', [bytes])).not.toBe(message.header.body?.h)
+  },
+)

@@ -18,7 +18,22 @@ import {
   signRosterEntry,
   signingKey,
 } from '../../protocol/index.ts'
-import { acme, alice, bob, bob2, carol, CLOCK_MS, deviceCtl, foundWorkspace, frank, frank2, mallory, mustAdmit, seedOf, wrapFor } from '../cast.ts'
+import {
+  acme,
+  alice,
+  bob,
+  bob2,
+  carol,
+  CLOCK_MS,
+  deviceCtl,
+  foundWorkspace,
+  frank,
+  frank2,
+  mallory,
+  mustAdmit,
+  seedOf,
+  wrapFor,
+} from '../cast.ts'
 import { replay } from './cases/roster.ts'
 
 describe('a roster', () => {
@@ -44,7 +59,10 @@ describe('a roster', () => {
     const workspace = acme()
     const before = workspace.roster().point
     const after = workspace.write('set-bootstrap', { addresses: ['/dns4/relay.example/tcp/1'] })
-    expect([descendsFrom(workspace.log, after, before), descendsFrom(workspace.log, before, after)]).toEqual([true, false])
+    expect([descendsFrom(workspace.log, after, before), descendsFrom(workspace.log, before, after)]).toEqual([
+      true,
+      false,
+    ])
     expect(workspace.roster().bootstrap).toEqual(['/dns4/relay.example/tcp/1'])
   })
 
@@ -62,7 +80,11 @@ describe('a roster', () => {
   test('passes to the successor’s device by handover, and to nobody else’s', () => {
     const workspace = acme()
     const successor = signingKey(seedOf('successor', 'acme'))
-    const { header } = workspace.draft('handover', { key: successor.public, device: alice.device, successor: '00'.repeat(32) })
+    const { header } = workspace.draft('handover', {
+      key: successor.public,
+      device: alice.device,
+      successor: '00'.repeat(32),
+    })
     expect(mustAdmit(workspace.log, signRosterEntry(header, successor)).owner).toBe(alice.device)
     const next = workspace.draft('remove-device', { device: bob.device }).header
     expect(admitRosterEntry(workspace.log, signRosterEntry(next, bob.key))).toMatchObject({ refusal: 'roster_author' })
@@ -106,7 +128,13 @@ describe('an invite', () => {
   function invited() {
     const workspace = acme()
     const key = inviteKey(secret)
-    const invite = workspace.write('invite', { key: key.public, name: 'carol', role: 'member', kind: 'person', expires: CLOCK_MS })[1]
+    const invite = workspace.write('invite', {
+      key: key.public,
+      name: 'carol',
+      role: 'member',
+      kind: 'person',
+      expires: CLOCK_MS,
+    })[1]
     const prekey = hash('prekey-id', ['carol'])
     const member = () => workspace.write('add-member', { name: 'carol', role: 'member', kind: 'person', invite })[1]
     const add = (of: string, proof: ReturnType<typeof signJoin>) =>
@@ -135,17 +163,29 @@ describe('an invite', () => {
   test('does not let in whoever overheard the proof and puts in other keys', () => {
     const { workspace, key, member, add, stated } = invited()
     const id = member()
-    for (const swapped of [{ ...stated, prekey: hash('prekey-id', ['mallory']) }, { ...stated, device: mallory.device }, { ...stated, ws: stated.prekey }])
-      expect(admitRosterEntry(workspace.log, add(id, signJoin(swapped, carol.key, key)))).toMatchObject({ refusal: 'roster_proof' })
-    expect(admitRosterEntry(workspace.log, add(id, signJoin(stated, carol.key, mallory.key)))).toMatchObject({ refusal: 'roster_proof' })
-    expect(admitRosterEntry(workspace.log, add(id, signJoin(stated, carol.key, null)))).toMatchObject({ refusal: 'roster_proof' })
+    for (const swapped of [
+      { ...stated, prekey: hash('prekey-id', ['mallory']) },
+      { ...stated, device: mallory.device },
+      { ...stated, ws: stated.prekey },
+    ])
+      expect(admitRosterEntry(workspace.log, add(id, signJoin(swapped, carol.key, key)))).toMatchObject({
+        refusal: 'roster_proof',
+      })
+    expect(admitRosterEntry(workspace.log, add(id, signJoin(stated, carol.key, mallory.key)))).toMatchObject({
+      refusal: 'roster_proof',
+    })
+    expect(admitRosterEntry(workspace.log, add(id, signJoin(stated, carol.key, null)))).toMatchObject({
+      refusal: 'roster_proof',
+    })
   })
 
   test('that is withdrawn lets nobody in', () => {
     const { workspace, key, invite, member, add, stated } = invited()
     const id = member()
     workspace.write('revoke-invite', { invite })
-    expect(admitRosterEntry(workspace.log, add(id, signJoin(stated, carol.key, key)))).toMatchObject({ refusal: 'roster_state' })
+    expect(admitRosterEntry(workspace.log, add(id, signJoin(stated, carol.key, key)))).toMatchObject({
+      refusal: 'roster_state',
+    })
   })
 
   test('for one name lets in no laptop of another member', () => {
@@ -158,7 +198,15 @@ describe('an invite', () => {
 test.each(['', 'Frank', '-frank', 'fränk', 'frank\n', 'f'.repeat(33), 'a b', 'frank@acme'])('%j is no name', (name) => {
   const parse = (written: string) => {
     const ctl = { name: written, role: 'member', kind: 'person', invite: null }
-    const header = encodeCanonical({ v: 1, ws: seedOf('ws'), n: 1, prev: seedOf('prev'), kind: 'add-member', ctl, ts: 0 })
+    const header = encodeCanonical({
+      v: 1,
+      ws: seedOf('ws'),
+      n: 1,
+      prev: seedOf('prev'),
+      kind: 'add-member',
+      ctl,
+      ts: 0,
+    })
     return parseRosterEntry(encodeCanonical([header, new Uint8Array(64)]))
   }
   expect(parse('frank')).toMatchObject({ ok: true })

@@ -1,6 +1,13 @@
 /** Values and messages that several tests try. */
 import { fc } from '@fast-check/vitest'
-import { bucketDigests, CBOR_DEPTH_MAX, FRAME_SIZE_BYTES_MAX, type GossipMessage, type SyncMessage, type Value } from '../../protocol/index.ts'
+import {
+  bucketDigests,
+  CBOR_DEPTH_MAX,
+  FRAME_SIZE_BYTES_MAX,
+  type GossipMessage,
+  type SyncMessage,
+  type Value,
+} from '../../protocol/index.ts'
 
 /** Values of the format. A map whose `/` and `bytes` are one value is a link to the encoder; no schema has such keys. */
 const key = fc.string({ maxLength: 8 }).filter((text) => text !== '/' && text.isWellFormed())
@@ -27,7 +34,15 @@ export const SYNC_MESSAGES: readonly SyncMessage[] = [
   { t: 'digests', buckets: bucketDigests([[ID, ID]]) },
   { t: 'threads', threads: [[ID, ID]] },
   { t: 'vector', th: ID, tips: [[ID, 7, ID]] },
-  { t: 'entries', th: ID, items: [[BYTES, null], [BYTES, BYTES]], heads: [ID] },
+  {
+    t: 'entries',
+    th: ID,
+    items: [
+      [BYTES, null],
+      [BYTES, BYTES],
+    ],
+    heads: [ID],
+  },
   { t: 'entries', th: ID, items: [], heads: null },
   { t: 'ids', th: ID, ids: [ID] },
   { t: 'want', th: ID, ids: [] },

@@ -30,7 +30,15 @@ describe('messages', () => {
     const frame = encodeSync({ t: 'ids', th: ID, ids })
     expect(frame.length).toBeLessThanOrEqual(FRAME_SIZE_BYTES_MAX)
     expect(parseSync(frame).ok).toBe(true)
-    expect(parseSync(encodeCanonical({ t: 'ids', th: new Uint8Array(32), ids: [...ids.map(() => new Uint8Array(32)), new Uint8Array(32)].slice(0, 8193) })).ok).toBe(false)
+    expect(
+      parseSync(
+        encodeCanonical({
+          t: 'ids',
+          th: new Uint8Array(32),
+          ids: [...ids.map(() => new Uint8Array(32)), new Uint8Array(32)].slice(0, 8193),
+        }),
+      ).ok,
+    ).toBe(false)
   })
 
   test.each([
@@ -44,7 +52,9 @@ describe('messages', () => {
   })
 
   test('gossip larger than it may be is refused unread', () => {
-    expect(parseGossip(encodeGossip({ t: 'entry', envelope: new Uint8Array(16 * 1024), body: null }))).toMatchObject({ refusal: 'oversize' })
+    expect(parseGossip(encodeGossip({ t: 'entry', envelope: new Uint8Array(16 * 1024), body: null }))).toMatchObject({
+      refusal: 'oversize',
+    })
   })
 })
 

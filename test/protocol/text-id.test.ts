@@ -13,12 +13,14 @@ test.each(SORTS)('the id of a %s is its prefix and 26 characters, and parses to 
 })
 
 test('an id of one sort is none of another', () => {
-  for (const sort of SORTS) for (const other of SORTS) if (sort !== other) expect(parseTextId(other, textId(sort, ID))).toBeUndefined()
+  for (const sort of SORTS)
+    for (const other of SORTS) if (sort !== other) expect(parseTextId(other, textId(sort, ID))).toBeUndefined()
 })
 
 test('a typo, a beginning or a longer text is no full id', () => {
   const text = textId('thread', ID)
-  for (const wrong of [text.slice(0, -1), `${text}a`, text.replace(/.$/, '1'), text.replace('_', '-'), '', 'ho_']) expect(parseTextId('thread', wrong)).toBeUndefined()
+  for (const wrong of [text.slice(0, -1), `${text}a`, text.replace(/.$/, '1'), text.replace('_', '-'), '', 'ho_'])
+    expect(parseTextId('thread', wrong)).toBeUndefined()
 })
 
 test('one id has one text: bits beyond the last byte are zero', () => {

@@ -1,5 +1,13 @@
 /** Refusals of an entry's bytes and signature (rule S1 and the first half of S2). */
-import { decodeCanonical, encodeCanonical, type Entry, hash, openEntry, sign, type Value } from '../../../protocol/index.ts'
+import {
+  decodeCanonical,
+  encodeCanonical,
+  type Entry,
+  hash,
+  openEntry,
+  sign,
+  type Value,
+} from '../../../protocol/index.ts'
 import { encodeHeader } from '../../../protocol/entry.ts'
 import { acme, begin, bob, CLOCK_MS, frank, mallory, seedOf, type Story, wrapFor } from '../../cast.ts'
 import { refusalCase, type RefusalCase } from './refusal-case.ts'
@@ -14,7 +22,7 @@ export function valueOf(entry: Entry): { readonly [key: string]: Value } {
 }
 
 /** Signs a header of any shape, as a liar would, and opens the result. */
-export function openSigned(header: Value | Uint8Array, who = frank) {
+function openSigned(header: Value | Uint8Array, who = frank) {
   const bytes = header instanceof Uint8Array ? header : encodeCanonical(header)
   return openEntry(encodeCanonical([bytes, sign(who.key, 'entry', [bytes])]))
 }
@@ -38,8 +46,12 @@ export const ENTRY_CASES: readonly RefusalCase[] = [
     const wraps = Array.from({ length: wrong ? 64 : 48 }, () => wrapFor(bob.device))
     return openEntry(begin({ workspace }).draft(bob, 'wrap', { wraps }).envelope)
   }),
-  refusalCase('too_deep', 'nine levels', (wrong) => decodeCanonical(encodeCanonical(nested(wrong ? 9 : 8)), { bytesMax: 100 })),
-  refusalCase('too_deep', 'a header with nine levels', (wrong) => openSigned({ ...message(), ctl: wrong ? { a: nested(7) } : {} })),
+  refusalCase('too_deep', 'nine levels', (wrong) =>
+    decodeCanonical(encodeCanonical(nested(wrong ? 9 : 8)), { bytesMax: 100 }),
+  ),
+  refusalCase('too_deep', 'a header with nine levels', (wrong) =>
+    openSigned({ ...message(), ctl: wrong ? { a: nested(7) } : {} }),
+  ),
   refusalCase('too_many_keys', 'a map of 33 keys', (wrong) => {
     const entries = Array.from({ length: wrong ? 33 : 32 }, (_, i) => [`k${i}`, i] as const)
     return decodeCanonical(encodeCanonical(Object.fromEntries(entries)), { bytesMax: 1000 })
@@ -55,7 +67,9 @@ export const ENTRY_CASES: readonly RefusalCase[] = [
   refusalCase('unknown_version', 'version 2, whatever its header looks like', (wrong) =>
     openSigned(wrong ? { ...message(), v: 2, more: true } : message()),
   ),
-  refusalCase('unknown_kind', 'a kind that does not exist', (wrong) => openSigned({ ...message(), kind: wrong ? 'reject' : 'message' })),
+  refusalCase('unknown_kind', 'a kind that does not exist', (wrong) =>
+    openSigned({ ...message(), kind: wrong ? 'reject' : 'message' }),
+  ),
   refusalCase('unknown_kind', 'a kind named like a property of every object', (wrong) =>
     openSigned({ ...message(), kind: wrong ? 'constructor' : 'message' }),
   ),
@@ -64,10 +78,16 @@ export const ENTRY_CASES: readonly RefusalCase[] = [
     const { ts, ...rest } = message()
     return openSigned(wrong ? rest : { ...rest, ts: ts ?? CLOCK_MS })
   }),
-  refusalCase('schema', 'an argument that its kind does not have', (wrong) => openSigned({ ...message(), ctl: wrong ? { to: 1 } : {} })),
-  refusalCase('schema', 'an id of 31 bytes', (wrong) => openSigned({ ...message(), th: seedOf('x').subarray(wrong ? 1 : 0) })),
+  refusalCase('schema', 'an argument that its kind does not have', (wrong) =>
+    openSigned({ ...message(), ctl: wrong ? { to: 1 } : {} }),
+  ),
+  refusalCase('schema', 'an id of 31 bytes', (wrong) =>
+    openSigned({ ...message(), th: seedOf('x').subarray(wrong ? 1 : 0) }),
+  ),
   refusalCase('schema', 'a negative clock', (wrong) => openSigned({ ...message(), ts: wrong ? -1 : 1 })),
-  refusalCase('schema', 'no thread, and no create', (wrong) => openSigned({ ...message(), th: wrong ? null : seedOf('x') })),
+  refusalCase('schema', 'no thread, and no create', (wrong) =>
+    openSigned({ ...message(), th: wrong ? null : seedOf('x') }),
+  ),
   refusalCase('schema', 'number 1 without a predecessor', (wrong) => openSigned({ ...message(), seq: wrong ? 1 : 0 })),
   refusalCase('schema', 'a body whose size is no padded size', (wrong) => {
     const body = { h: seedOf('h'), n: wrong ? 273 : 272, key: seedOf('k'), iv: seedOf('iv') }
@@ -81,12 +101,16 @@ export const ENTRY_CASES: readonly RefusalCase[] = [
     const deps = Array.from({ length: wrong ? 17 : 16 }, (_, i) => new Uint8Array(32).fill(i))
     return openSigned({ ...message(), deps })
   }),
-  refusalCase('body_presence', 'a message without a body', (wrong) => openSigned(wrong ? { ...message(), body: null } : message())),
+  refusalCase('body_presence', 'a message without a body', (wrong) =>
+    openSigned(wrong ? { ...message(), body: null } : message()),
+  ),
   refusalCase('body_presence', 'an ack with a body', (wrong) => {
     const ack = valueOf(begin({ workspace }).draft(frank, 'ack'))
     return openSigned(wrong ? { ...ack, body: message().body ?? null } : ack)
   }),
-  refusalCase('lists_unsorted', 'deps out of order', (wrong) => openSigned({ ...message(), deps: wrong ? ids.toReversed() : ids })),
+  refusalCase('lists_unsorted', 'deps out of order', (wrong) =>
+    openSigned({ ...message(), deps: wrong ? ids.toReversed() : ids }),
+  ),
   refusalCase('lists_unsorted', 'a dep named twice', (wrong) => {
     const [a = seedOf('a'), b = seedOf('b')] = ids
     return openSigned({ ...message(), deps: wrong ? [a, a] : [a, b] })
@@ -99,7 +123,9 @@ export const ENTRY_CASES: readonly RefusalCase[] = [
     const revise = valueOf(begin({ workspace }).draft(frank, 'revise'))
     return openSigned({ ...revise, ctl: { base: wrong ? ids.toReversed() : ids } })
   }),
-  refusalCase('action_presence', 'an action proposed and not named', (wrong) => openEntry(proposal(wrong ? null : hash('action', [])).envelope)),
+  refusalCase('action_presence', 'an action proposed and not named', (wrong) =>
+    openEntry(proposal(wrong ? null : hash('action', [])).envelope),
+  ),
   refusalCase('action_presence', 'an action named and not proposed', (wrong) => {
     const story = begin({ workspace })
     return openEntry(story.draft(bob, 'create', { action: wrong ? hash('action', []) : null }, { past: [] }).envelope)

@@ -12,6 +12,10 @@ export interface RefusalCase {
 }
 
 /** A case whose two halves are one function of `true` (wrong) or `false` (right). */
-export function refusalCase(refusal: Refusal, what: string, judge: (wrong: boolean) => Answer | Promise<Answer>): RefusalCase {
+export function refusalCase(
+  refusal: Refusal,
+  what: string,
+  judge: (wrong: boolean) => Answer | Promise<Answer>,
+): RefusalCase {
   return { refusal, what, wrong: () => judge(true), right: () => judge(false) }
 }

@@ -1,6 +1,31 @@
 /** Refusals of roster entries. */
-import { admitRosterEntry, chainTo, checkSigningKey, emptyRosterLog, encodeCanonical, hash, parseRosterEntry, signRosterEntry, type RosterHeader, type RosterKind, type RosterCtl } from '../../../protocol/index.ts'
-import { acme, alice, type Actor, bob, carol, deviceCtl, genesisOf, mallory, mustAdmit, seedOf, type Workspace, wrapFor } from '../../cast.ts'
+import {
+  admitRosterEntry,
+  chainTo,
+  checkSigningKey,
+  emptyRosterLog,
+  encodeCanonical,
+  hash,
+  parseRosterEntry,
+  signRosterEntry,
+  type RosterHeader,
+  type RosterKind,
+  type RosterCtl,
+} from '../../../protocol/index.ts'
+import {
+  acme,
+  alice,
+  type Actor,
+  bob,
+  carol,
+  deviceCtl,
+  genesisOf,
+  mallory,
+  mustAdmit,
+  seedOf,
+  type Workspace,
+  wrapFor,
+} from '../../cast.ts'
 import { signingKey } from '../../../protocol/index.ts'
 import { refusalCase, type RefusalCase } from './refusal-case.ts'
 
@@ -16,21 +41,34 @@ export const WEAK_KEYS = {
 
 const owner2 = signingKey(seedOf('successor', 'acme'))
 
-function judge<K extends RosterKind>(workspace: Workspace, kind: K, ctl: RosterCtl<K>, options: { by?: Actor; header?: Partial<RosterHeader> } = {}) {
+function judge<K extends RosterKind>(
+  workspace: Workspace,
+  kind: K,
+  ctl: RosterCtl<K>,
+  options: { by?: Actor; header?: Partial<RosterHeader> } = {},
+) {
   const { by = bob, header = {} } = options
   const plain = workspace.draft(kind, ctl, header).header
   return admitRosterEntry(workspace.log, signRosterEntry(plain, by.key))
 }
 
 export const ROSTER_CASES: readonly RefusalCase[] = [
-  ...Object.entries(WEAK_KEYS).map(([name, key]) => refusalCase('weak_key', `an Ed25519 key: ${name}`, (wrong) => checkSigningKey(wrong ? key : bob.device))),
+  ...Object.entries(WEAK_KEYS).map(([name, key]) =>
+    refusalCase('weak_key', `an Ed25519 key: ${name}`, (wrong) => checkSigningKey(wrong ? key : bob.device)),
+  ),
   refusalCase('weak_key', 'a laptop enrolled with a key of small order', (wrong) => {
     const workspace = acme()
     const ctl = deviceCtl(workspace, workspace.member('alice'), carol)
     return judge(workspace, 'add-device', wrong ? { ...ctl, device: WEAK_KEYS['order 8'] } : ctl)
   }),
   refusalCase('weak_key', 'an invite with a key of small order', (wrong) =>
-    judge(acme(), 'invite', { key: wrong ? WEAK_KEYS['order 4'] : carol.device, name: 'carol', role: 'member', kind: 'person', expires: 0 }),
+    judge(acme(), 'invite', {
+      key: wrong ? WEAK_KEYS['order 4'] : carol.device,
+      name: 'carol',
+      role: 'member',
+      kind: 'person',
+      expires: 0,
+    }),
   ),
   refusalCase('roster_chain', 'a number skipped', (wrong) => {
     const workspace = acme()
@@ -73,13 +111,25 @@ export const ROSTER_CASES: readonly RefusalCase[] = [
   ),
   refusalCase('roster_state', 'an invite used twice', (wrong) => {
     const workspace = acme()
-    const invite = workspace.write('invite', { key: carol.device, name: 'carol', role: 'member', kind: 'person', expires: 0 })[1]
+    const invite = workspace.write('invite', {
+      key: carol.device,
+      name: 'carol',
+      role: 'member',
+      kind: 'person',
+      expires: 0,
+    })[1]
     if (wrong) workspace.write('revoke-invite', { invite })
     return judge(workspace, 'add-member', { name: 'carol', role: 'member', kind: 'person', invite })
   }),
   refusalCase('roster_state', 'another role than the invite says', (wrong) => {
     const workspace = acme()
-    const invite = workspace.write('invite', { key: carol.device, name: 'carol', role: 'reader', kind: 'person', expires: 0 })[1]
+    const invite = workspace.write('invite', {
+      key: carol.device,
+      name: 'carol',
+      role: 'reader',
+      kind: 'person',
+      expires: 0,
+    })[1]
     return judge(workspace, 'add-member', { name: 'carol', role: wrong ? 'member' : 'reader', kind: 'person', invite })
   }),
   refusalCase('roster_state', 'an epoch skipped', (wrong) => {
@@ -111,7 +161,10 @@ export const ROSTER_CASES: readonly RefusalCase[] = [
     parseRosterEntry(genesisOf(bob, 'acme', wrong ? { prev: hash('payload', []) } : {}).envelope),
   ),
   refusalCase('unknown_kind', 'a roster kind that does not exist', (wrong) => {
-    const [header, signature] = [encodeCanonical({ v: 1, ws: null, n: 0, prev: null, kind: 'toString', ctl: {}, ts: 0 }), new Uint8Array(64)]
+    const [header, signature] = [
+      encodeCanonical({ v: 1, ws: null, n: 0, prev: null, kind: 'toString', ctl: {}, ts: 0 }),
+      new Uint8Array(64),
+    ]
     return parseRosterEntry(wrong ? encodeCanonical([header, signature]) : genesisOf(bob, 'acme').envelope)
   }),
 ]

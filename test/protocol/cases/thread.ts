@@ -174,9 +174,17 @@ const SIDES: readonly RefusalCase[] = [
   refusalCase('same_member', 'a share to a participant', (wrong) => {
     const story = start()
     const devices = [wrong ? frank2.device : alice.device]
-    return story.judge(story.draft(bob, 'share', { reader: shared.member(wrong ? 'frank' : 'alice'), devices, wraps: devices.map(wrapFor) }))
+    return story.judge(
+      story.draft(bob, 'share', {
+        reader: shared.member(wrong ? 'frank' : 'alice'),
+        devices,
+        wraps: devices.map(wrapFor),
+      }),
+    )
   }),
-  refusalCase('unknown_member', 'a recipient that does not exist', (wrong) => judgeCreate(wrong ? { to: STRANGER } : {})),
+  refusalCase('unknown_member', 'a recipient that does not exist', (wrong) =>
+    judgeCreate(wrong ? { to: STRANGER } : {}),
+  ),
   refusalCase('unknown_member', 'a reader that was removed', (wrong) => {
     const workspace = acme()
     const reader = workspace.member('alice')
@@ -280,7 +288,8 @@ function targets(kind: 'annotate' | 'resolve'): RefusalCase {
     const story = start()
     const annotation = story.say(bob, 'annotate')
     const past: Entry[] = [wrong ? story.create : annotation]
-    if (kind === 'annotate') return story.judge(story.draft(frank, kind, { target: wrong ? annotation.id : story.create.id }, { past }))
+    if (kind === 'annotate')
+      return story.judge(story.draft(frank, kind, { target: wrong ? annotation.id : story.create.id }, { past }))
     return story.judge(story.draft(frank, kind, { annotation: annotation.id, revision: story.create.id }, { past }))
   })
 }
