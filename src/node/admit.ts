@@ -15,7 +15,7 @@ import {
 } from '../../protocol/index.ts'
 import { acknowledge } from './acknowledge.ts'
 import { openThreadKeys } from './contents.ts'
-import { countRefusal, type Held, keepBody, rememberRefused, type Turn } from './held.ts'
+import { countRefusal, groundOf, type Held, keepBody, rememberRefused, type Turn } from './held.ts'
 import type { Published } from './publish.ts'
 import { putEntry, putRefused, putThreadRow } from './rows.ts'
 import { applyPreview, type Gained, settle } from './settle.ts'
@@ -119,7 +119,7 @@ async function admitOne(held: Held, turn: Turn, { room, work, admitted, waiting 
       continue
     }
     if (!isWelcome(held, entry)) continue
-    const judged = authorize({ graph: thread.graph, log: held.workspace.log, isRefused: (id) => held.refusedIds.has(id) }, entry)
+    const judged = authorize(groundOf(held, thread), entry)
     if (judged.ok === false) {
       rememberRefused(held, entry.id)
       keepProof(held, turn, { refused: judged, envelope: entry.envelope, from })

@@ -2,7 +2,7 @@
  * All that the node holds, and the turns in which it changes. A turn decides on what is in memory,
  * collects what has to be written, and ends with one synced batch; nobody is told before that.
  */
-import { type Hex, headsDigest, type SigningKey } from '../../protocol/index.ts'
+import { type Ground, type Hex, headsDigest, type SigningKey } from '../../protocol/index.ts'
 import type { Store, Write } from '../store/store.ts'
 import type { System } from '../system.ts'
 import type { NodeEvent } from './api.ts'
@@ -149,6 +149,16 @@ export function rememberRefused(held: Held, entry: Hex): void {
 
 export function countRefusal(held: Held, refusal: string): void {
   held.refusals.set(refusal, (held.refusals.get(refusal) ?? 0) + 1)
+}
+
+/** What the judgement of an entry of `thread` rests on. */
+export function groundOf(held: Held, thread: Thread): Ground {
+  return {
+    graph: thread.graph,
+    log: held.workspace.log,
+    isRefused: (id) => held.refusedIds.has(id),
+    threadOf: (id) => held.threads.threadOf(id),
+  }
 }
 
 /** The cursor that grows with local arrival order. */

@@ -19,7 +19,7 @@ import {
 } from '../../protocol/index.ts'
 import { ApiError } from './api-error.ts'
 import { keepKey, writingKey } from './contents.ts'
-import { type Held, keepBody, type Turn } from './held.ts'
+import { groundOf, type Held, keepBody, type Turn } from './held.ts'
 import { putEntry } from './rows.ts'
 import { fillOutbox, settle } from './settle.ts'
 import { emptyThread, takeIn, type Thread } from './threads.ts'
@@ -111,7 +111,7 @@ function seal(held: Held, turn: Turn, sealing: Sealing): Published {
   const entry = signEntry(header, held.workspace.key)
   const thread = sealing.thread ?? emptyThread(entry.id)
   turn.touched.add(thread)
-  const judged = authorize({ graph: thread.graph, log: held.workspace.log, isRefused: (id) => held.refusedIds.has(id) }, entry)
+  const judged = authorize(groundOf(held, thread), entry)
   if (judged.ok === false && (judged.refusal === 'turns_exceeded' || judged.refusal === 'pending_turns_exceeded')) {
     throw new ApiError('rate_limited', `No more can be said here now: ${REFUSALS[judged.refusal]}.`, {
       hint: 'Wait until the other side accepts, or go on in a new handoff with parent_thread_id.',

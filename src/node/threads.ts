@@ -38,6 +38,8 @@ export interface Thread {
 export interface Threads {
   /** The thread, empty where nothing of it is held. */
   load(id: Hex): Promise<Thread>
+  /** The thread of an entry, among those in memory. */
+  threadOf(entry: Hex): Hex | undefined
   /** Keeps a thread that was just begun. */
   adopt(thread: Thread): void
   /** Forgets what is in memory: the store holds the truth. */
@@ -59,6 +61,10 @@ export function createThreads(store: Store, log: RosterLog): Threads {
         cached.delete(oldest)
       }
       return thread
+    },
+    threadOf(entry) {
+      for (const thread of cached.values()) if (thread.graph.byId.has(entry)) return thread.id
+      return undefined
     },
     adopt(thread) {
       cached.set(thread.id, thread)

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdir, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { createRpcServer } from '../../src/rpc/server.ts'
 import { realSystem } from '../../src/system.ts'
 import { running, temporaryFolder } from './rpc-fixture.ts'
@@ -22,7 +22,9 @@ async function modeOf(path: string): Promise<number> {
   return (await stat(path)).mode & 0o777
 }
 
-describe.skipIf(process.platform === 'win32')('the socket', () => {
+describe('the socket', () => {
+  beforeEach(({ skip }) => skip(process.platform === 'win32', 'on Windows it is a named pipe'))
+
   it('is open to its owner alone, in a folder of the same kind', async () => {
     const folder = join(await temporaryFolder(), 'made')
     const server = serverAt(join(folder, 'node.sock'))
