@@ -2,6 +2,7 @@
 import {
   authorize,
   type Entry,
+  FORKED_ENTRIES_COUNT_MAX,
   type Hex,
   isBodyOf,
   openEntry,
@@ -37,13 +38,16 @@ export interface Delivery {
   readonly thread?: Hex
 }
 
+/** What became of a delivery. */
 export interface Admitted {
   /** Threads of which something is missing, with what. */
   readonly missing: Map<Hex, Hex[]>
   /** The roster entry that something cites is not here. */
-  readonly missingRoster: boolean
+  missingRoster: boolean
   /** Receipts that were written for what came. */
   readonly acks: Published[]
+  /** How many entries were refused, what waited for them included. */
+  refused: number
   /** Threads that gained entries or bodies. */
   readonly changed: Set<Hex>
 }
@@ -63,6 +67,10 @@ export function createWaitingRoom(): WaitingRoom {
   return { byId: new Map() }
 }
 
+function nothingYet(): Admitted {
+  return { missing: new Map(), missingRoster: false, refused: 0, acks: [], changed: new Set() }
+}
+
 /** Takes in entries of a peer within one turn, in the given order. */
 export async function admit(held: Held, room: WaitingRoom, delivery: Delivery): Promise<Admitted> {
   const { from, items, more = false } = delivery
@@ -74,14 +82,10 @@ export async function admit(held: Held, room: WaitingRoom, delivery: Delivery): 
     else refused.push({ refused: entry, envelope })
   }
   return held.turn(async (turn) => {
-    const admitted: Admitted = { missing: new Map(), missingRoster: false, acks: [], changed: new Set() }
-    for (const { refused: why, envelope } of refused) keepProof(held, turn, { refused: why, envelope, from })
+    const admitted = nothingYet()
+    for (const { refused: why, envelope } of refused) noteRefused(held, turn, admitted, { refused: why, envelope, from })
     const work = new Map<Hex, { thread: Thread; gained: Gained[] }>()
-    let missingRoster = false
-    for (const waiting of opened) {
-      const roster = await admitOne(held, turn, { room, work, admitted, waiting })
-      missingRoster ||= roster
-    }
+    for (const waiting of opened) await admitOne(held, turn, { room, work, admitted, waiting })
     if (delivery.thread !== undefined && !work.has(delivery.thread)) {
       work.set(delivery.thread, { thread: await held.threads.load(delivery.thread), gained: [] })
     }
@@ -93,7 +97,7 @@ export async function admit(held: Held, room: WaitingRoom, delivery: Delivery): 
       const ack = more ? undefined : await acknowledge(held, turn, thread)
       if (ack) admitted.acks.push(ack)
     }
-    return { ...admitted, missingRoster }
+    return admitted
   })
 }
 
@@ -104,9 +108,7 @@ interface Work {
   waiting: Waiting
 }
 
-/** True if a roster entry is missing. */
-async function admitOne(held: Held, turn: Turn, { room, work, admitted, waiting }: Work): Promise<boolean> {
-  let missingRoster = false
+async function admitOne(held: Held, turn: Turn, { room, work, admitted, waiting }: Work): Promise<void> {
   const queue = [waiting]
   for (let next = queue.shift(); next; next = queue.shift()) {
     const { entry, body, from } = next
@@ -118,18 +120,18 @@ async function admitOne(held: Held, turn: Turn, { room, work, admitted, waiting 
       if (body) await admitBody(held, turn, { thread, entry: known.entry, sealed: body, admitted })
       continue
     }
-    if (!isWelcome(held, entry)) continue
+    if (!isWelcome(held, thread, entry)) continue
     const judged = authorize(groundOf(held, thread), entry)
     if (judged.ok === false) {
       rememberRefused(held, entry.id)
-      keepProof(held, turn, { refused: judged, envelope: entry.envelope, from })
+      noteRefused(held, turn, admitted, { refused: judged, envelope: entry.envelope, from })
       room.byId.delete(entry.id)
       // Whatever waits for it is refused with it.
       queue.push(...waitingFor(room, entry.id))
       continue
     }
     if (judged.ok === 'missing') {
-      missingRoster ||= judged.roster !== undefined
+      admitted.missingRoster ||= judged.roster !== undefined
       putAside(room, next)
       if (judged.entries.length > 0) admitted.missing.set(entry.thread, [...(admitted.missing.get(entry.thread) ?? []), ...judged.entries])
       continue
@@ -145,13 +147,18 @@ async function admitOne(held: Held, turn: Turn, { room, work, admitted, waiting 
     at.gained.push({ node: judged.value, sealed })
     queue.push(...waitingFor(room, entry.id))
   }
-  return missingRoster
 }
 
-/** Local policy, no verdict: entries of another workspace, and more open handoffs from one sender than anyone can read, are not taken in now. */
-function isWelcome(held: Held, entry: Entry): boolean {
+/**
+ * Local policy, no verdict: not taken in now are entries of another workspace, more of a device that
+ * forks than proves it, and more open handoffs of one sender than anyone can read.
+ */
+function isWelcome(held: Held, thread: Thread, entry: Entry): boolean {
   const roster = rosterOf(held.workspace)
   if (entry.header.ws !== roster?.ws) return false
+  const { dev } = entry.header
+  // The counts of the rules look at one past each: a device that forks escapes them.
+  if (thread.graph.forked.has(dev) && (thread.graph.byDevice.get(dev)?.length ?? 0) >= FORKED_ENTRIES_COUNT_MAX) return false
   if (entry.header.kind !== 'create') return true
   const sender = memberOfDevice(held.workspace, entry.header.dev)?.id
   let open = 0
@@ -187,7 +194,7 @@ function putAside(room: WaitingRoom, waiting: Waiting): void {
 /** A body that came after its entry. */
 export async function admitBodies(held: Held, threadId: Hex, items: readonly (readonly [entry: Hex, sealed: Uint8Array])[]): Promise<Admitted> {
   return held.turn(async (turn) => {
-    const admitted: Admitted = { missing: new Map(), missingRoster: false, acks: [], changed: new Set() }
+    const admitted = nothingYet()
     const thread = await held.threads.load(threadId)
     for (const [id, sealed] of items) {
       const node = thread.graph.byId.get(id)
@@ -217,9 +224,13 @@ async function admitBody(held: Held, turn: Turn, options: { thread: Thread; entr
   turn.after.push(() => held.emit({ type: 'thread', thread_id: textId('thread', thread.id), cursor: String(held.arrival()) }))
 }
 
-function keepProof(held: Held, turn: Turn, proof: { refused: Refused; envelope: Uint8Array; from: Hex }): void {
+/** A few of a peer's refused entries are kept as proof of what it sends; one delivery does not push out the proofs of others. */
+const PROOFS_COUNT_MAX = 4
+
+function noteRefused(held: Held, turn: Turn, admitted: Admitted, proof: { refused: Refused; envelope: Uint8Array; from: Hex }): void {
   const { refused, envelope, from } = proof
   countRefusal(held, refused.refusal)
+  if (++admitted.refused > PROOFS_COUNT_MAX) return
   const slot = held.proofs.next++ % REFUSED_KEPT_COUNT_MAX
   const kept = envelope.slice(0, 16 * 1024)
   turn.writes.push(putRefused(slot, { refusal: refused.refusal, detail: refused.detail, from, envelope: toHex(kept), at: held.system.clock.now() }))

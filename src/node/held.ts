@@ -2,7 +2,7 @@
  * All that the node holds, and the turns in which it changes. A turn decides on what is in memory,
  * collects what has to be written, and ends with one synced batch; nobody is told before that.
  */
-import { type Ground, type Hex, headsDigest, type SigningKey } from '../../protocol/index.ts'
+import { bucketDigests, type Ground, type Hex, headsDigest, type SigningKey } from '../../protocol/index.ts'
 import type { Store, Write } from '../store/store.ts'
 import type { System } from '../system.ts'
 import type { NodeEvent } from './api.ts'
@@ -37,7 +37,10 @@ export interface Held {
   readonly system: System
   readonly workspace: Workspace
   readonly threads: Threads
-  readonly facts: Map<Hex, ThreadFacts>
+  readonly facts: ReadonlyMap<Hex, ThreadFacts>
+  setFacts(thread: Hex, facts: ThreadFacts): void
+  /** Digests of all threads' heads, as the sync protocol says them. */
+  buckets(): Hex
   /** Device → entry → thread: what that device has not acknowledged. */
   readonly outbox: Map<Hex, Map<Hex, Hex>>
   /** Sealed bodies whose batch is not on disk yet. */
@@ -61,6 +64,8 @@ export async function openHeld(options: { store: Store; system: System; key: Sig
   const threads = createThreads(store, workspace.log)
   const queue = createWriteQueue()
   const listeners = new Set<(event: NodeEvent) => void>()
+  const facts = new Map<Hex, ThreadFacts>()
+  let buckets: Hex | undefined
   let arrival = await getArrival(store)
 
   function attempt(run: () => void): void {
@@ -76,7 +81,15 @@ export async function openHeld(options: { store: Store; system: System; key: Sig
     system,
     workspace,
     threads,
-    facts: new Map(),
+    facts,
+    setFacts(thread, of) {
+      facts.set(thread, of)
+      buckets = undefined
+    },
+    buckets() {
+      buckets ??= bucketDigests([...facts].map(([thread, of]) => [thread, of.headsDigest] as const))
+      return buckets
+    },
     outbox: new Map(),
     freshBodies: new Map(),
     refusedIds: new Set(),
@@ -113,7 +126,7 @@ export async function openHeld(options: { store: Store; system: System; key: Sig
     },
     arrival: () => arrival,
   }
-  for await (const [thread, row] of readThreadRows(store)) held.facts.set(thread, factsOf(row))
+  for await (const [thread, row] of readThreadRows(store)) held.setFacts(thread, factsOf(row))
   for await (const item of readOutbox(store)) outboxOf(held, item.device).set(item.entry, item.thread)
   return held
 }

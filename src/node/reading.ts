@@ -62,7 +62,7 @@ export function markRead(held: Held, turn: Turn, thread: Thread, last: number): 
   turn.touched.add(thread)
   turn.writes.push(putThreadRow(thread.id, next))
   turn.after.push(() => {
-    held.facts.set(thread.id, factsOf(next))
+    held.setFacts(thread.id, factsOf(next))
     if (next.unread !== row.unread) held.emit({ type: 'thread', thread_id: textId('thread', thread.id), cursor: String(held.arrival()) })
   })
 }

@@ -71,7 +71,7 @@ export async function recoveredWith(held: Held, device: Hex): Promise<void> {
       if (!threadDevices(thread).includes(device)) continue
       markRecovering(turn, thread, false)
       const { row } = thread
-      if (row) turn.after.push(() => held.facts.set(id, factsOf(row)))
+      if (row) turn.after.push(() => held.setFacts(id, factsOf(row)))
     }
   })
 }

@@ -46,7 +46,7 @@ export function settle(held: Held, turn: Turn, thread: Thread, gained: readonly 
     turn.writes.push(putInbox(next.arrival, thread.id))
   }
   turn.after.push(() => {
-    held.facts.set(thread.id, factsOf(next))
+    held.setFacts(thread.id, factsOf(next))
     if (next.arrival !== row.arrival) held.emit({ type: 'inbox', thread_id: textId('thread', thread.id), cursor: cursorOf(held) })
     held.emit({ type: 'thread', thread_id: textId('thread', thread.id), cursor: cursorOf(held) })
   })

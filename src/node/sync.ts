@@ -3,10 +3,8 @@
  * lacks, and later either says when there is something new. The messages are protocol/sync.ts.
  */
 import {
-  bucketDigests,
   bucketOf,
   differingBuckets,
-  encodeSync,
   FRAME_SIZE_BYTES_MAX,
   hasBit,
   type Hex,
@@ -22,14 +20,15 @@ import {
 import type { FrameStream } from '../net/net.ts'
 import { admit, type Admitted, admitBodies, takeWaiting, type WaitingRoom } from './admit.ts'
 import { countRefusal, type Held } from './held.ts'
+import { createOutbound } from './outbound.ts'
 import { sideOf, type Thread, threadDevices } from './threads.ts'
 import { admitPrekey, admitRoster, heldPrekeysDigest, rosterOf, rosterSuffix, rosterUndo } from './workspace.ts'
 
-/** Batches that may be under way to a peer that has not said it took them in. */
-const CREDIT_COUNT = 4
 const BATCH_SIZE_BYTES = 256 * 1024
-/** Answers that a peer may ask for before it takes any. */
-const JOBS_COUNT_MAX = 1024
+/** Threads that the full list of ids was asked for at the same time. */
+const FULL_LISTS_COUNT_MAX = 1024
+/** Refused entries in one batch, after which a peer is not worth listening to. */
+const REFUSED_COUNT_MAX = 64
 /** Gossip is usually faster than a pull; this long it may take. */
 const GOSSIP_GRACE_MS = 40
 
@@ -59,67 +58,22 @@ export interface SyncSession {
   close(): Promise<void>
 }
 
-type Job = () => AsyncIterable<SyncMessage> | Iterable<SyncMessage>
-
 export function createSyncSession(options: SyncOptions): SyncSession {
   const { held, stream, room } = options
   const { workspace } = held
-  const jobs = new Map<string, Job>()
-  let jobNumber = 0
-  let credit = CREDIT_COUNT
-  let wake: (() => void) | undefined
+  const out = createOutbound(stream, async (thread) => ({ t: 'vector', th: thread, tips: await read(thread, tipsOf) }))
+  const { say } = out
   let ended = false
   /** The last hello that was answered with one of our own. */
   let answeredTo = ''
   /** Threads of which the full list of ids was already asked for, so that a lying peer causes no loop. */
   const askedInFull = new Set<Hex>()
 
-  /** A job under the same name replaces an earlier one that has not begun. */
-  function enqueue(job: Job, name = `#${jobNumber++}`): void {
-    if (jobs.size >= JOBS_COUNT_MAX && !jobs.has(name)) return stream.abort('asks for more than it takes')
-    jobs.set(name, job)
-    wake?.()
-  }
-  function say(message: SyncMessage): void {
-    enqueue(() => [message])
-  }
-
-  async function pump(): Promise<void> {
-    while (!ended) {
-      const next = jobs.entries().next().value
-      if (!next) {
-        await woken()
-        continue
-      }
-      const [name, job] = next
-      jobs.delete(name)
-      for await (const message of job()) {
-        if (message.t === 'entries' || message.t === 'bodies') {
-          while (credit === 0 && !ended) await woken()
-          credit--
-        }
-        if (ended) return
-        await stream.send(encodeSync(message))
-      }
-    }
-  }
-  function woken(): Promise<void> {
-    return new Promise((resolve) => {
-      wake = () => {
-        wake = undefined
-        resolve()
-      }
-    })
-  }
-
   function hello(): SyncMessage | undefined {
     const roster = rosterOf(workspace)
     if (!roster) return undefined
     const clock = held.system.clock.now()
     return { t: 'hello', v: PROTOCOL_VERSION, ws: roster.ws, ros: roster.point, prekeys: heldPrekeysDigest(workspace), frame: FRAME_SIZE_BYTES_MAX, clock }
-  }
-  function digests(): Hex {
-    return bucketDigests([...held.facts].map(([thread, facts]) => [thread, facts.headsDigest] as const))
   }
 
   async function handle(message: SyncMessage): Promise<void> {
@@ -135,20 +89,19 @@ export function createSyncSession(options: SyncOptions): SyncSession {
       case 'threads':
         return onThreads(message)
       case 'vector':
-        return enqueue(() => lackingBeyond(message), `vector ${message.th}`)
+        return out.answer(`vector ${message.th}`, () => lackingBeyond(message))
       case 'ids':
-        return enqueue(() => lackingIn(message), `ids ${message.th}`)
+        return out.answer(`ids ${message.th}`, () => lackingIn(message))
       case 'entries':
         return onEntries(message)
       case 'want':
-        return enqueue(() => wantedBodies(message), `want ${message.th}`)
+        return out.answer(`want ${message.th}`, () => wantedBodies(message))
       case 'bodies':
         return onBodies(message)
       case 'heads':
         return onHeads(message)
       case 'got':
-        credit = Math.min(credit + 1, CREDIT_COUNT)
-        return wake?.()
+        return out.taken()
     }
   }
 
@@ -169,7 +122,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
       answeredTo = said
       sayHello()
     }
-    say({ t: 'digests', buckets: digests() })
+    say({ t: 'digests', buckets: held.buckets() })
   }
 
   async function onRoster(message: SyncMessageOf<'roster'>): Promise<void> {
@@ -199,7 +152,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
   }
 
   function onDigests(message: SyncMessageOf<'digests'>): void {
-    const buckets = differingBuckets(message.buckets, digests())
+    const buckets = differingBuckets(message.buckets, held.buckets())
     if (buckets.length === 0) return options.onInSync(stream.device)
     const differing = new Set(buckets)
     const threads = [...held.facts].flatMap(([thread, facts]): [Hex, Hex][] => (differing.has(bucketOf(thread)) ? [[thread, facts.headsDigest]] : []))
@@ -207,13 +160,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
   }
 
   function onThreads(message: SyncMessageOf<'threads'>): void {
-    for (const [thread, digest] of message.threads) if (held.facts.get(thread)?.headsDigest !== digest) pull(thread)
-  }
-
-  function pull(thread: Hex): void {
-    enqueue(async function* () {
-      yield { t: 'vector', th: thread, tips: await read(thread, tipsOf) }
-    }, `pull ${thread}`)
+    for (const [thread, digest] of message.threads) if (held.facts.get(thread)?.headsDigest !== digest) out.ask(thread)
   }
 
   /** Looks at a thread in the write queue, where memory and disk agree. */
@@ -255,7 +202,8 @@ export function createSyncSession(options: SyncOptions): SyncSession {
       items.push([entry.envelope, body])
       size += more
     }
-    if (heads.length > 0) yield { t: 'entries', th: id, items, heads }
+    // Where nothing is held this says so, and the peer may ask on.
+    yield { t: 'entries', th: id, items, heads }
   }
 
   async function onEntries(message: SyncMessageOf<'entries'>): Promise<void> {
@@ -265,7 +213,9 @@ export function createSyncSession(options: SyncOptions): SyncSession {
     say({ t: 'got' })
     options.onAdmitted(stream.device, { ...admitted, missing: new Map() })
     if (admitted.missingRoster) sayHello()
+    if (admitted.refused > REFUSED_COUNT_MAX) return stream.abort('sends what the rules refuse')
     if (!message.heads) return
+    out.answered(message.th)
     // Whether all is here again shows in the digests.
     if (held.facts.get(message.th)?.recovering) sayHello()
     const { heads } = message
@@ -276,7 +226,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
     }))
     if (rest.bodies.length > 0) say({ t: 'want', th: message.th, ids: rest.bodies })
     if (rest.lacks && !askedInFull.has(message.th)) {
-      if (askedInFull.size >= JOBS_COUNT_MAX) askedInFull.clear()
+      if (askedInFull.size >= FULL_LISTS_COUNT_MAX) askedInFull.clear()
       askedInFull.add(message.th)
       say({ t: 'ids', th: message.th, ids: rest.ids })
     } else askedInFull.delete(message.th)
@@ -321,20 +271,22 @@ export function createSyncSession(options: SyncOptions): SyncSession {
     if (!(await read(message.th, lacks))) return
     held.system.clock.after(GOSSIP_GRACE_MS, () => {
       void read(message.th, lacks).then((still) => {
-        if (still && !ended) pull(message.th)
+        if (still && !ended) out.ask(message.th)
       }, () => undefined)
     })
   }
 
   function sayHello(): void {
-    enqueue(() => [hello()].filter((message) => message !== undefined), 'hello')
+    const message = hello()
+    if (message) say(message)
   }
 
   return {
     device: stream.device,
     async run() {
       sayHello()
-      const pumping = pump().catch(() => undefined)
+      // Half a conversation would look like a whole one to both sides; a new one begins with what is still missing.
+      const saying = out.run().catch((error: unknown) => stream.abort(`nothing more can be said: ${String(error)}`))
       try {
         for (let frame = await stream.receive(); frame; frame = await stream.receive()) {
           const message = parseSync(frame)
@@ -346,15 +298,12 @@ export function createSyncSession(options: SyncOptions): SyncSession {
         }
       } finally {
         ended = true
-        wake?.()
-        await pumping
+        out.end()
+        await saying
       }
     },
-    pull,
-    tellHeads(thread, heads) {
-      const newest = heads.slice(0, SYNC_HEADS_COUNT_MAX)
-      enqueue(() => [{ t: 'heads', th: thread, heads: newest }], `heads ${thread}`)
-    },
+    pull: (thread) => out.ask(thread),
+    tellHeads: (thread, heads) => out.tell(thread, heads.slice(0, SYNC_HEADS_COUNT_MAX)),
     tellAll: sayHello,
     close: () => stream.close(),
   }

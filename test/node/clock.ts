@@ -22,7 +22,7 @@ export function testClock(): TestClock {
   const timers = new Set<Timer>()
   let now = CLOCK_MS
   const add = (ms: number, every: number | undefined, run: () => void): (() => void) => {
-    const timer = { at: now + ms, every, run }
+    const timer = { at: Math.ceil(now + ms), every, run }
     timers.add(timer)
     return () => void timers.delete(timer)
   }

@@ -9,6 +9,8 @@ export interface Disk {
   failNext(...spaces: Space[]): void
   /** From now on every batch fails. */
   failForever(): void
+  /** The next single row that is read of `space` cannot be read. */
+  failNextRead(space: Space): void
   repair(): void
   /** Batches that failed. */
   readonly failures: number
@@ -24,6 +26,7 @@ export interface Disk {
 export async function createDisk(): Promise<Disk> {
   const store = await openMemoryStore()
   let failing: ReadonlySet<Space> | 'all' | undefined
+  let unreadable: Space | undefined
   let failures = 0
 
   function check(writes: readonly Write[]): void {
@@ -49,7 +52,13 @@ export async function createDisk(): Promise<Disk> {
         return store
       }
       return {
-        get: async (space, key) => whileOpen().get(space, key),
+        async get(space, key) {
+          const opened = whileOpen()
+          if (space !== unreadable) return opened.get(space, key)
+          unreadable = undefined
+          failures++
+          throw new StoreError('STORE_FAILED', 'The disk could not be read.')
+        },
         getMany: async (space, keys) => whileOpen().getMany(space, keys),
         async batch(writes) {
           const opened = whileOpen()
@@ -65,6 +74,9 @@ export async function createDisk(): Promise<Disk> {
     },
     failForever() {
       failing = 'all'
+    },
+    failNextRead(space) {
+      unreadable = space
     },
     repair() {
       failing = undefined

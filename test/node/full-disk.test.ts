@@ -210,3 +210,16 @@ test('a listener that fails takes nothing back of what is on disk', async () => 
   await bob.restart()
   expect((await view(bob, thread_id)).entries).toHaveLength(3)
 })
+
+test('a row that cannot be read while a peer waits for it ends that conversation; the next one delivers', async () => {
+  const world = await pair()
+  const { bob, frank } = world
+  world.hub.setGossipFault(() => 'drop')
+  bob.disk.failNextRead('body')
+  const { thread_id } = await handOff(bob, 'frank', 'one')
+  await world.until('it failed', () => bob.disk.failures > 0)
+  await world.until('it is there', async () => {
+    world.clock.advance(1000)
+    return inboxItem(frank, thread_id)
+  })
+})

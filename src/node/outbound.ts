@@ -1,0 +1,110 @@
+/**
+ * What one side of a sync conversation has yet to say, in order of urgency: short messages; batches
+ * of entries and bodies, as many as the peer has room for; what is new in which thread; and
+ * questions, a few at a time. A batch that waits for room keeps nothing else back: the peer's own
+ * batches wait for our word that one of them was taken in.
+ */
+import { encodeSync, type Hex, type SyncMessage } from '../../protocol/index.ts'
+import type { FrameStream } from '../net/net.ts'
+
+/** Batches that may be under way to a peer that has not said it took them in. */
+const CREDIT_COUNT = 4
+/** Questions that may wait for their answer; a question is a thread whose rest is asked for. */
+const ASKED_COUNT_MAX = 32
+/** Answers that a peer may ask for, and short messages that it may cause, before it reads any. */
+const ANSWERS_COUNT_MAX = 256
+const SHORT_COUNT_MAX = 4096
+
+export interface Outbound {
+  /** Says something short, as soon as possible and in order. */
+  say(message: SyncMessage): void
+  /** Gives batches as the peer takes them. One under the same name that has not begun is replaced. */
+  answer(name: string, batches: () => AsyncIterable<SyncMessage>): void
+  /** Says what the newest entries of a thread are; only the last word on each thread is said. */
+  tell(thread: Hex, heads: Hex[]): void
+  /** Asks for the rest of a thread, by the message that `question` makes when its turn comes. */
+  ask(thread: Hex): void
+  /** The peer has given all it has of a thread. */
+  answered(thread: Hex): void
+  /** The peer took one batch in. */
+  taken(): void
+  /** Sends until {@link end}; rejects where the stream fails. */
+  run(): Promise<void>
+  end(): void
+}
+
+export function createOutbound(stream: FrameStream, question: (thread: Hex) => Promise<SyncMessage>): Outbound {
+  const short: SyncMessage[] = []
+  const answers = new Map<string, () => AsyncIterable<SyncMessage>>()
+  const news = new Map<Hex, Hex[]>()
+  const toAsk = new Set<Hex>()
+  const asked = new Set<Hex>()
+  let current: AsyncIterator<SyncMessage> | undefined
+  let credit = CREDIT_COUNT
+  let wake = () => {}
+  let ended = false
+
+  async function nextBatch(): Promise<SyncMessage | undefined> {
+    while (credit > 0) {
+      const waiting = answers.entries().next().value
+      if (!current && !waiting) return undefined
+      if (!current && waiting) {
+        answers.delete(waiting[0])
+        current = waiting[1]()[Symbol.asyncIterator]()
+      }
+      const batch = await current?.next()
+      if (batch && batch.done !== true) {
+        credit--
+        return batch.value
+      }
+      current = undefined
+    }
+    return undefined
+  }
+
+  async function nextQuestion(): Promise<SyncMessage | undefined> {
+    if (asked.size >= ASKED_COUNT_MAX) return undefined
+    for (const thread of toAsk) {
+      // What is asked already is asked again when its answer is here, since something newer may have come.
+      if (asked.has(thread)) continue
+      toAsk.delete(thread)
+      asked.add(thread)
+      return question(thread)
+    }
+    return undefined
+  }
+
+  function nextNews(): SyncMessage | undefined {
+    const next = news.entries().next().value
+    if (!next) return undefined
+    news.delete(next[0])
+    return { t: 'heads', th: next[0], heads: next[1] }
+  }
+
+  function queue(change: () => void): void {
+    change()
+    if (short.length > SHORT_COUNT_MAX || answers.size > ANSWERS_COUNT_MAX) stream.abort('asks for more than it takes')
+    wake()
+  }
+
+  return {
+    say: (message) => queue(() => short.push(message)),
+    answer: (name, batches) => queue(() => answers.set(name, batches)),
+    tell: (thread, heads) => queue(() => news.set(thread, heads)),
+    ask: (thread) => queue(() => toAsk.add(thread)),
+    answered: (thread) => queue(() => asked.delete(thread)),
+    taken: () => queue(() => (credit = Math.min(credit + 1, CREDIT_COUNT))),
+    async run() {
+      while (!ended) {
+        const woken = new Promise<void>((resolve) => (wake = resolve))
+        const message = short.shift() ?? (await nextBatch()) ?? nextNews() ?? (await nextQuestion())
+        if (message) await stream.send(encodeSync(message))
+        else await woken
+      }
+    },
+    end() {
+      ended = true
+      wake()
+    },
+  }
+}
