@@ -72,7 +72,7 @@ export function writingKey(thread: Thread): { id: Hex; key: Uint8Array } | undef
 }
 
 /** The key that sealed the body of `entry`, if this device holds it. */
-export function bodyKeyOf(thread: Thread, entry: Entry): Uint8Array | undefined {
+function bodyKeyOf(thread: Thread, entry: Entry): Uint8Array | undefined {
   const { body, kind } = entry.header
   if (!body) return undefined
   return thread.keys.get(kind === 'create' ? entry.id : (body.key ?? ''))

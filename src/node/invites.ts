@@ -297,7 +297,7 @@ function withoutPeerId(address: string): string {
 }
 
 /** The next message, if it is the one that has to come now. */
-export async function receive<T extends JoinMessage['t']>(stream: FrameStream, t: T): Promise<Extract<JoinMessage, { t: T }> | undefined> {
+async function receive<T extends JoinMessage['t']>(stream: FrameStream, t: T): Promise<Extract<JoinMessage, { t: T }> | undefined> {
   const frame = await stream.receive()
   const message = frame && parseJoin(frame)
   return message?.ok && message.value.t === t ? (message.value as Extract<JoinMessage, { t: T }>) : undefined

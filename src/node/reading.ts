@@ -21,7 +21,7 @@ import type { Thread } from './threads.ts'
 import { content, findArtifact, isMine, revisionIds, threadView, timeText } from './view.ts'
 import { handleOf } from './workspace.ts'
 
-export function parseCursor(cursor: string | undefined): number | undefined {
+function parseCursor(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined
   const number = Number(cursor)
   if (!Number.isSafeInteger(number) || number < 0) throw new ApiError('invalid_params', 'That is not a cursor of this node.', { hint: 'Leave the cursor out to begin anew.' })

@@ -4,7 +4,7 @@ import type { Store, Write } from '../store/store.ts'
 
 const ARRIVAL_DIGITS = 12
 /** Local arrival numbers as text that sorts as they do. */
-export function arrivalKey(arrival: number): string {
+function arrivalKey(arrival: number): string {
   return String(arrival).padStart(ARRIVAL_DIGITS, '0')
 }
 

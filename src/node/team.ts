@@ -15,7 +15,7 @@ export interface Team {
 }
 
 /** Reads the store's format number; the node needs no other. */
-export const STORE_FORMAT = 1
+const STORE_FORMAT = 1
 /** A clock that differs by more from a teammate's is worth a word. */
 const SKEW_NOTED_MS = 60_000
 

@@ -91,7 +91,7 @@ function isShown(kind: Kind): kind is ShownKind {
   return SHOWN.has(kind)
 }
 
-export interface EntryPage {
+interface EntryPage {
   readonly entries: EntryView[]
   /** Arrival number of the last one. */
   readonly last: number
@@ -103,7 +103,7 @@ const PAGE_ENTRIES_COUNT = 100
 const PAGE_SIZE_BYTES = 2 * BODY_SIZE_BYTES_MAX
 
 /** Entries in order of their arrival here, after arrival number `after`. */
-export async function entryPage(held: Held, thread: Thread, after: number): Promise<EntryPage> {
+async function entryPage(held: Held, thread: Thread, after: number): Promise<EntryPage> {
   const entries: EntryView[] = []
   let size = 0
   let last = after
@@ -190,7 +190,7 @@ function parsePayload(text: string): unknown {
   }
 }
 
-export function artifactsOf(opened: Opened | AnyBody): readonly Artifact[] {
+function artifactsOf(opened: Opened | AnyBody): readonly Artifact[] {
   return 'body' in opened && 'artifacts' in opened.body ? opened.body.artifacts : []
 }
 

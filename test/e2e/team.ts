@@ -37,7 +37,7 @@ export async function team(): Promise<Team> {
   }
 }
 
-export async function show(machine: Laptop, thread: string): Promise<Shown | undefined> {
+async function show(machine: Laptop, thread: string): Promise<Shown | undefined> {
   const ran = await machine.run(`show ${thread} --json`)
   return ran.code === 0 ? (JSON.parse(ran.stdout) as Shown) : undefined
 }
