@@ -36,7 +36,6 @@ import { once, type RateLimit } from './idempotency.ts'
 import { matchId, requireMember, requireRecipient, requireThread, requireWriter } from './membership.ts'
 import { publish, publishCreate, type Published, type Statement } from './publish.ts'
 import { markRead } from './reading.ts'
-import { getThreadRow, readInbox } from './rows.ts'
 import { handoffBody, messageBody, reasonBody, resultBody } from './said.ts'
 import { textHash } from './settle.ts'
 import { createOf, sideOf, type Thread } from './threads.ts'
@@ -81,7 +80,7 @@ export function createHandoffs(parts: Parts): Handoffs {
         const parent = params.parent_thread_id === undefined ? null : (await requireThread(held, params.parent_thread_id)).id
         rate.check(caller.session)
         const action = body.proposed_action
-        const similar = await similarThreads(held, recipient, body.summary)
+        const similar = similarThreads(held, recipient, body.summary)
         const ctl = {
           to: recipient.id,
           senders: prepared.senders,
@@ -263,18 +262,12 @@ function noKeys(held: Held, recipient: Member): ApiError {
 }
 
 /** Open handoffs to the same member with the same text. */
-async function similarThreads(held: Held, recipient: Member, summary: string): Promise<string[]> {
+function similarThreads(held: Held, recipient: Member, summary: string): string[] {
   const wanted = textHash(summary)
-  const similar: string[] = []
-  let looked = 0
-  for await (const { thread } of readInbox(held.store)) {
-    // The newest are enough: this is a hint, not a check.
-    if (looked++ >= 200) break
-    const row = await getThreadRow(held.store, thread)
-    const isOpen = row?.status === 'pending' || row?.status === 'accepted'
-    if (isOpen && row.side === 'out' && row.recipient === recipient.id && row.textHash === wanted) similar.push(textId('thread', thread))
-  }
-  return similar
+  return [...held.facts].flatMap(([thread, facts]) => {
+    const isSame = facts.open && facts.side === 'out' && facts.recipient === recipient.id && facts.textHash === wanted
+    return isSame ? [textId('thread', thread)] : []
+  })
 }
 
 function requireOpen(held: Held, thread: Thread): void {

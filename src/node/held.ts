@@ -17,6 +17,9 @@ export interface ThreadFacts {
   side: ThreadRow['side']
   open: boolean
   sender: Hex
+  recipient: Hex
+  /** Hash of the summary's text. */
+  textHash: Hex | null
   unread: number
   recovering: boolean
 }
@@ -132,8 +135,9 @@ export async function openHeld(options: { store: Store; system: System; key: Sig
 }
 
 export function factsOf(row: ThreadRow): ThreadFacts {
+  const { side, sender, recipient, textHash, unread, recovering } = row
   const open = row.status === 'pending' || row.status === 'accepted'
-  return { headsDigest: headsDigest(row.heads), side: row.side, open, sender: row.sender, unread: row.unread, recovering: row.recovering }
+  return { headsDigest: headsDigest(row.heads), side, open, sender, recipient, textHash, unread, recovering }
 }
 
 export function outboxOf(held: Held, device: Hex): Map<Hex, Hex> {

@@ -16,7 +16,7 @@ import { ApiError } from './api-error.ts'
 import { artifactBytes, artifactFacts } from './artifacts.ts'
 import { factsOf, type Held, type Turn } from './held.ts'
 import { matchId, partyOf, requireMember, requireThread } from './membership.ts'
-import { getThreadRow, putThreadRow, readInbox, type ThreadRow } from './rows.ts'
+import { putThreadRow, readInbox, type ThreadRow } from './rows.ts'
 import type { Thread } from './threads.ts'
 import { content, findArtifact, isMine, revisionIds, threadView, timeText } from './view.ts'
 import { handleOf } from './workspace.ts'
@@ -107,9 +107,8 @@ async function inboxPage(held: Held, params: ListThreadsParams): Promise<InboxPa
   const before = parseCursor(params.cursor)
   const items: InboxItem[] = []
   let last = 0
-  for await (const { arrival, thread } of readInbox(held.store, before)) {
-    const row = await getThreadRow(held.store, thread)
-    if (!row || row.side === null || !status.includes(row.status) || (side !== undefined && row.side !== side)) continue
+  for await (const { arrival, thread, row } of readInbox(held.store, before)) {
+    if (row.side === null || !status.includes(row.status) || (side !== undefined && row.side !== side)) continue
     if (items.length >= Math.min(limit, INBOX_PAGE_COUNT_MAX)) return { items, next_cursor: String(last), timed_out: false }
     items.push(inboxItem(held, thread, row))
     last = arrival

@@ -100,10 +100,30 @@ export function dropInbox(arrival: number): Write {
   return { type: 'del', space: 'inbox', key: arrivalKey(arrival) }
 }
 
+const INBOX_BATCH_COUNT = 64
+
+export interface InboxRow {
+  arrival: number
+  thread: Hex
+  row: ThreadRow
+}
+
 /** Threads with news before `before` (all if undefined), newest first. */
-export async function* readInbox(store: Store, before?: number): AsyncIterable<{ arrival: number; thread: Hex }> {
-  const range = before === undefined ? { reverse: true } : { lt: arrivalKey(before), reverse: true }
-  for await (const [key, value] of store.range('inbox', range)) yield { arrival: Number(key), thread: decodeRow(value) as Hex }
+export async function* readInbox(store: Store, before?: number): AsyncIterable<InboxRow> {
+  for (let last = before; ; ) {
+    const places: { arrival: number; thread: Hex }[] = []
+    const bound = last === undefined ? {} : { lt: arrivalKey(last) }
+    for await (const [key, value] of store.range('inbox', { ...bound, reverse: true, limit: INBOX_BATCH_COUNT })) {
+      places.push({ arrival: Number(key), thread: decodeRow(value) as Hex })
+    }
+    const rows = await store.getMany('thread', places.map(({ thread }) => thread))
+    for (const [i, place] of places.entries()) {
+      const row = rows[i]
+      if (row) yield { ...place, row: decodeJson(row) as ThreadRow }
+    }
+    if (places.length < INBOX_BATCH_COUNT) return
+    last = places.at(-1)?.arrival
+  }
 }
 
 // outbox: <device>/<entry> → thread

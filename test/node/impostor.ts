@@ -14,6 +14,8 @@ import {
   encodeBody,
   encodeSync,
   type Entry,
+  hash,
+  type Header,
   type Hex,
   memberByName,
   openPrekey,
@@ -228,6 +230,8 @@ export interface SealedStory extends Story {
     content: BodyOf<K> | Uint8Array,
     more?: SayOptions & { ctl?: Partial<CtlOf<K>> },
   ): SealedEntry
+  /** The entry with other bytes for its body, which its header names. */
+  withBody(who: Actor, header: Header, body: Uint8Array): SealedEntry
 }
 
 export interface SealedOptions {
@@ -275,6 +279,10 @@ export async function sealedStory(options: SealedOptions): Promise<SealedStory> 
     nonce,
     first,
     seal: (who, kind, content, more = {}) => seal(who, kind, content, first.entry.id, more),
+    withBody(who, header, body) {
+      const facts = header.body && { ...header.body, h: hash('ciphertext', [body]) }
+      return { entry: signEntry({ ...header, body: facts }, who.key), body }
+    },
   }
 }
 
