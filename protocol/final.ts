@@ -13,17 +13,22 @@ import {
   type View,
   withFences,
 } from './effect.ts'
-import { hasBit, isBefore, type Node, type NodeOf } from './graph.ts'
+import { compareOrder, compareRank, hasBit, isBefore, type Node, type NodeOf } from './graph.ts'
 
 export interface Finality {
   readonly final: boolean
-  /** Devices whose word is missing. */
+  /** Devices whose word is missing, by rank. */
   readonly waitingFor: readonly Hex[]
 }
 
 const FINAL: Finality = { final: true, waitingFor: [] }
 
 export function finalityOf(view: View, status: Status, leadComplete: Node | undefined): Finality {
+  const { final, waitingFor } = judge(view, status, leadComplete)
+  return { final, waitingFor: waitingFor.toSorted((a, b) => compareRank(view.graph, a, b)) }
+}
+
+function judge(view: View, status: Status, leadComplete: Node | undefined): Finality {
   switch (status) {
     case 'pending':
       return { final: false, waitingFor: devicesOfSide(view, 'recipient') }
@@ -65,21 +70,26 @@ function waitedForAfterComplete(view: View, lead: Node): Hex[] {
   const unfenced = withFences(view, [])
   const listed = ofKind(view, 'create')[0]?.entry.header.ctl.recipients ?? []
   const devices = new Set(listed.filter((device) => !isFenced(view, device)))
-  // Parents come first, so a wrap comes after the one that added its author.
-  for (const wrap of ofKind(view, 'wrap')) {
-    const { adds } = wrap.entry.header.ctl
-    if (adds === null || wrap.side !== 'recipient' || isVoid(unfenced, wrap) || isFenced(view, adds)) continue
-    // Whoever knew of a complete, or hid that it did, adds nobody who could undo anything.
-    const author = deviceOf(wrap)
-    const isTooLate = ofDevice(view, author).some((own) => isAfterComplete(own) && !isBefore(wrap, own))
-    if (isBefore(wrap, lead) || (devices.has(author) && !isTooLate)) devices.add(adds)
+  const wraps = ofKind(view, 'wrap').filter((wrap) => wrap.side === 'recipient' && !isVoid(unfenced, wrap))
+  // Two wraps may add one device, and what it wrote may arrive between them: so until no more are found.
+  for (let known = -1; known < devices.size;) {
+    known = devices.size
+    for (const wrap of wraps) {
+      const { adds } = wrap.entry.header.ctl
+      if (adds === null || isFenced(view, adds)) continue
+      // Whoever knew of a complete, or hid that it did, adds nobody who could undo anything.
+      const author = deviceOf(wrap)
+      const isTooLate = ofDevice(view, author).some((own) => isAfterComplete(own) && !isBefore(wrap, own))
+      if (isBefore(wrap, lead) || (devices.has(author) && !isTooLate)) devices.add(adds)
+    }
   }
   return [...devices].filter((device) => !ofDevice(view, device).some(isAfterComplete))
 }
 
 function cancelledFinality(view: View): Finality {
   let fewest: Hex[] | undefined
-  for (const cancel of ofKind(view, 'cancel')) {
+  // Of cancels that lack equally many, the first in the one order: not the one that arrived first.
+  for (const cancel of ofKind(view, 'cancel').toSorted((a, b) => compareOrder(view.graph, a, b))) {
     const missing = missingFor(view, cancel)
     if (!fewest || missing.length < fewest.length) fewest = missing
   }

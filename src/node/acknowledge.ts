@@ -1,10 +1,10 @@
 /** Receipts: this device says that it holds and checked all of a thread that it has seen. */
-import { type Hex, isBefore, LACK_COUNT_MAX, type Node } from '../../protocol/index.ts'
+import { hasBit, type Hex, isBefore, LACK_COUNT_MAX, type Node, pastOf } from '../../protocol/index.ts'
 import { openContent } from './contents.ts'
 import type { Held, Turn } from './held.ts'
-import { hasForked, publish, type Published } from './publish.ts'
+import { depsFor, hasForked, publish, type Published } from './publish.ts'
 import { sideOf, type Thread } from './threads.ts'
-import { ownMember } from './workspace.ts'
+import { isRosterForked, ownMember } from './workspace.ts'
 
 /**
  * Acknowledges what is new in the thread since this device last wrote, if it takes part and holds
@@ -12,22 +12,32 @@ import { ownMember } from './workspace.ts'
  */
 export async function acknowledge(held: Held, turn: Turn, thread: Thread): Promise<Published | undefined> {
   const own = held.workspace.key.public
-  if (!ownMember(held.workspace) || !sideOf(thread, own) || hasForked(held, thread) || thread.row?.recovering) return undefined
+  // Nothing of our own may rest on a roster that contradicts itself; what others send is kept all the same.
+  if (!ownMember(held.workspace) || isRosterForked(held.workspace)) return undefined
+  if (!sideOf(thread, own) || hasForked(held, thread) || thread.row?.recovering) return undefined
   const last = thread.graph.byDevice.get(own)?.at(-1)
   const unseen = thread.graph.nodes.filter((node) => node !== last && node.entry.header.dev !== own && !(last && isBefore(node, last)))
   if (!unseen.some((node) => node.entry.header.kind !== 'ack')) return undefined
   if (thread.graph.nodes.some((node) => node.entry.header.body !== null && !thread.bodies.has(node.entry.id))) return undefined
-  const lack = await lacking(held, thread, unseen)
+  const lack = await lacking(held, thread, [...unseen, ...lackedBefore(thread, own)], last)
   return publish(held, turn, thread, { kind: 'ack', ctl: { lack } })
 }
 
-async function lacking(held: Held, thread: Thread, nodes: readonly Node[]): Promise<Hex[]> {
+/** The newest receipt is the one that counts, so it names again what still does not open. */
+function lackedBefore(thread: Thread, own: Hex): Node[] {
+  const ack = thread.graph.byKind.ack.findLast((node) => node.entry.header.dev === own)
+  return ack?.entry.header.ctl.lack.flatMap((id) => thread.graph.byId.get(id) ?? []) ?? []
+}
+
+async function lacking(held: Held, thread: Thread, nodes: readonly Node[], last: Node | undefined): Promise<Hex[]> {
+  // With more heads than a receipt can name, it speaks of those that it names.
+  const named = depsFor(thread, last).flatMap((id) => thread.graph.byId.get(id) ?? [])
+  const past = pastOf(thread.graph, last ? [last, ...named] : named)
   const lack: Hex[] = []
-  for (const { entry } of nodes) {
-    if (entry.header.body === null) continue
+  for (const { entry, index } of nodes) {
+    if (entry.header.body === null || !hasBit(past, index)) continue
     const opened = await openContent(held, thread, entry)
-    // A body that opens and is not of its kind's shape will never be better.
-    if (opened.state === 'unreadable' && opened.why !== 'schema') lack.push(entry.id)
+    if (opened.state === 'unreadable' && opened.isSealed) lack.push(entry.id)
   }
   return lack.toSorted().slice(0, LACK_COUNT_MAX)
 }

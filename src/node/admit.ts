@@ -20,7 +20,7 @@ import { countRefusal, groundOf, type Held, keepBody, rememberRefused, type Turn
 import type { Published } from './publish.ts'
 import { putEntry, putRefused, putThreadRow } from './rows.ts'
 import { applyPreview, type Gained, settle } from './settle.ts'
-import { takeIn, type Thread } from './threads.ts'
+import { createOf, takeIn, type Thread } from './threads.ts'
 import { memberOfDevice, ownMember, rosterOf } from './workspace.ts'
 
 export interface Incoming {
@@ -120,7 +120,7 @@ async function admitOne(held: Held, turn: Turn, { room, work, admitted, waiting 
       if (body) await admitBody(held, turn, { thread, entry: known.entry, sealed: body, admitted })
       continue
     }
-    if (!isWelcome(held, thread, entry)) continue
+    if (!isWelcome(held, entry, { thread, work })) continue
     const judged = authorize(groundOf(held, thread), entry)
     if (judged.ok === false) {
       rememberRefused(held, entry.id)
@@ -153,17 +153,21 @@ async function admitOne(held: Held, turn: Turn, { room, work, admitted, waiting 
  * Local policy, no verdict: not taken in now are entries of another workspace, more of a device that
  * forks than proves it, and more open handoffs of one sender than anyone can read.
  */
-function isWelcome(held: Held, thread: Thread, entry: Entry): boolean {
+function isWelcome(held: Held, entry: Entry, { thread, work }: Pick<Work, 'work'> & { thread: Thread }): boolean {
   const roster = rosterOf(held.workspace)
   if (entry.header.ws !== roster?.ws) return false
   const { dev } = entry.header
   // The counts of the rules look at one past each: a device that forks escapes them.
   if (thread.graph.forked.has(dev) && (thread.graph.byDevice.get(dev)?.length ?? 0) >= FORKED_ENTRIES_COUNT_MAX) return false
-  if (entry.header.kind !== 'create') return true
-  const sender = memberOfDevice(held.workspace, entry.header.dev)?.id
+  if (entry.header.kind !== 'create' || entry.header.ctl.to !== ownMember(held.workspace)?.id) return true
+  const sender = memberOfDevice(held.workspace, dev)?.id
   let open = 0
   for (const facts of held.facts.values()) if (facts.open && facts.side === 'in' && facts.sender === sender) open++
-  return entry.header.ctl.to !== ownMember(held.workspace)?.id || open < SENDER_OPEN_THREADS_COUNT_MAX
+  for (const { thread: begun, gained } of work.values()) {
+    const create = gained.length > 0 && !held.facts.has(begun.id) ? createOf(begun)?.header : undefined
+    if (create?.ctl.to === entry.header.ctl.to && memberOfDevice(held.workspace, create.dev)?.id === sender) open++
+  }
+  return open < SENDER_OPEN_THREADS_COUNT_MAX
 }
 
 function waitingFor(room: WaitingRoom, parent: Hex): Waiting[] {
@@ -231,7 +235,6 @@ function noteRefused(held: Held, turn: Turn, admitted: Admitted, proof: { refuse
   const { refused, envelope, from } = proof
   countRefusal(held, refused.refusal)
   if (++admitted.refused > PROOFS_COUNT_MAX) return
-  const slot = held.proofs.next++ % REFUSED_KEPT_COUNT_MAX
-  const kept = envelope.slice(0, 16 * 1024)
-  turn.writes.push(putRefused(slot, { refusal: refused.refusal, detail: refused.detail, from, envelope: toHex(kept), at: held.system.clock.now() }))
+  const row = { refusal: refused.refusal, detail: refused.detail, from, envelope: toHex(envelope.slice(0, 16 * 1024)), at: held.system.clock.now() }
+  turn.writes.push(...putRefused(held.proofs.next++, row, REFUSED_KEPT_COUNT_MAX))
 }

@@ -24,8 +24,11 @@ import { createOf, type Thread } from './threads.ts'
 
 export type AnyBody = { [K in BodyKind]: { kind: K; body: BodyOf<K> } }[BodyKind]
 
-/** What became of a body here. */
-export type Opened = { state: 'none' } | { state: 'missing' } | { state: 'unreadable'; why: string } | ({ state: 'ok' } & AnyBody)
+/**
+ * What became of a body here. An unreadable one that is still sealed opens once its key comes; one
+ * that opened and is not of its kind's shape will never be better.
+ */
+export type Opened = { state: 'none' } | { state: 'missing' } | { state: 'unreadable'; why: string; isSealed: boolean } | ({ state: 'ok' } & AnyBody)
 
 /** Opens the thread keys that `node` introduces or shares, if they are wrapped to this device. */
 export async function openThreadKeys(held: Held, thread: Thread, node: Node): Promise<Write[]> {
@@ -91,9 +94,9 @@ export function openSealed(thread: Thread, entry: Entry, sealed: Uint8Array): Op
   const { kind } = entry.header
   if (!hasBody(kind)) return { state: 'none' }
   const key = bodyKeyOf(thread, entry)
-  if (!key) return { state: 'unreadable', why: 'its key is not here' }
+  if (!key) return { state: 'unreadable', why: 'its key is not here', isSealed: true }
   const body: Checked<BodyOf<BodyKind>> = openBody(entry, kind, sealed, key)
-  return body.ok ? ({ state: 'ok', kind, body: body.value } as Opened) : { state: 'unreadable', why: body.refusal }
+  return body.ok ? ({ state: 'ok', kind, body: body.value } as Opened) : { state: 'unreadable', why: body.refusal, isSealed: body.refusal === 'seal_broken' }
 }
 
 /** The proposed action of a create's body, if it is the one that the header binds. */

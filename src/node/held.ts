@@ -6,7 +6,7 @@ import { bucketDigests, type Ground, type Hex, headsDigest, type SigningKey } fr
 import type { Store, Write } from '../store/store.ts'
 import type { System } from '../system.ts'
 import type { NodeEvent } from './api.ts'
-import { getArrival, putArrival, putBody, readOutbox, readThreadRows, type ThreadRow } from './rows.ts'
+import { getArrival, nextRefused, putArrival, putBody, readOutbox, readThreadRows, type ThreadRow } from './rows.ts'
 import { createThreads, type Thread, type Threads } from './threads.ts'
 import { createWriteQueue } from './write-queue.ts'
 import { loadWorkspace, type Workspace } from './workspace.ts'
@@ -50,7 +50,7 @@ export interface Held {
   readonly freshBodies: Map<Hex, Uint8Array>
   /** Ids refused by anything but a wrong signature, newest last. */
   readonly refusedIds: Set<Hex>
-  /** Next slot of the ring of refused entries. */
+  /** Number of the next refused entry that is kept. */
   readonly proofs: { next: number }
   /** Refusals by name since the start. */
   readonly refusals: Map<string, number>
@@ -96,7 +96,7 @@ export async function openHeld(options: { store: Store; system: System; key: Sig
     outbox: new Map(),
     freshBodies: new Map(),
     refusedIds: new Set(),
-    proofs: { next: 0 },
+    proofs: { next: await nextRefused(store) },
     refusals: new Map(),
     turn(task) {
       return queue.run(async () => {

@@ -180,13 +180,15 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
       const proof = { inviteSignature: claim.invite_signature, deviceSignature: claim.device_signature }
       if (!checkJoinProof(stated, invite.key, proof)) return 'proof'
       const roster = requireOwner()
+      // An invite is for a newcomer: of two for one name the second must not add a laptop to whoever came by the first.
+      if (memberByName(roster, invite.name)) return 'used'
       const current = currentKey(workspace)
       if (!current) throw new Error('the owner holds the workspace key')
       turn.undo.push(rosterUndo(workspace))
       const place = { nonce: roster.nonce, epoch: current.epoch }
       const wrap = await wrapWorkspaceKey(current.key, place, { device: prekey.device, prekey: prekey.id, x25519: prekey.x25519, ekm: system.dice(32) })
       const { name, role, kind } = invite
-      const member = memberByName(roster, name)?.id ?? (await append(turn, { kind: 'add-member', ctl: { name, role, kind, invite: invite.id } }))
+      const member = await append(turn, { kind: 'add-member', ctl: { name, role, kind, invite: invite.id } })
       await append(turn, {
         kind: 'add-device',
         ctl: {

@@ -82,7 +82,7 @@ function draft(held: Held, statement: Statement, place: Pick<Draft, 'th' | 'seq'
 }
 
 /** The heads that this device saw beside its own newest entry: those that it, and that no other, includes. */
-function depsFor(thread: Thread, prev: Node | undefined): Hex[] {
+export function depsFor(thread: Thread, prev: Node | undefined): Hex[] {
   const heads = [...thread.graph.heads].filter((id) => id !== prev?.entry.id)
   const unseen = heads.filter((id) => {
     const head = thread.graph.byId.get(id)

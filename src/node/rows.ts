@@ -186,7 +186,7 @@ export async function* readPeers(store: Store): AsyncIterable<[device: Hex, row:
   for await (const [device, value] of store.range('peer')) yield [device, decodeJson(value) as PeerRow]
 }
 
-// refused: <arrival> → proof
+// refused: <number, counting up> → proof
 
 export interface RefusedRow {
   refusal: string
@@ -198,8 +198,16 @@ export interface RefusedRow {
   at: number
 }
 
-export function putRefused(slot: number, row: RefusedRow): Write {
-  return { type: 'put', space: 'refused', key: arrivalKey(slot), value: encodeJson(row) }
+/** Keeps a proof, and lets go of the one `kept` numbers before. */
+export function putRefused(number: number, row: RefusedRow, kept: number): Write[] {
+  const put: Write = { type: 'put', space: 'refused', key: arrivalKey(number), value: encodeJson(row) }
+  return number < kept ? [put] : [put, { type: 'del', space: 'refused', key: arrivalKey(number - kept) }]
+}
+
+/** The number of the next proof. */
+export async function nextRefused(store: Store): Promise<number> {
+  for await (const [key] of store.range('refused', { reverse: true, limit: 1 })) return Number(key) + 1
+  return 0
 }
 
 // roster: <position>/<id> → entry as received; prekey: <device> → record as received

@@ -57,7 +57,7 @@ function textOf(message: NewHandoffParams['message']): string {
 function checkIntent(params: NewHandoffParams): void {
   const { intent } = params
   if (!INTENTS.includes(intent)) {
-    throw new ApiError('invalid_params', `There is no intent ${String(intent)}; there are ${INTENTS.join(', ')}.`)
+    throw new ApiError('invalid_params', `There is no intent ${intent}; there are ${INTENTS.join(', ')}.`)
   }
   if ((intent === 'propose_action') !== (params.proposed_action !== undefined)) {
     throw new ApiError('invalid_intent_payload', 'proposed_action stands exactly with intent propose_action.', {

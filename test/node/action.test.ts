@@ -47,8 +47,14 @@ test('accepted is not approved: completing as done says what a human has to run,
   const { id, digest } = await proposed(world, bob, frank)
   await frank.node.accept({ thread_id: id }, SESSION)
   const error = await refused(complete(frank, id))
-  expect(error).toMatchObject({ symbol: 'approval_required', details: { verdict: 'none', run: `relay-node approve ${id}` } })
-  expect(await frank.node.approve({ thread_id: id, digest }, SESSION)).toMatchObject({ verdict: 'approved', status: 'accepted' })
+  expect(error).toMatchObject({
+    symbol: 'approval_required',
+    details: { verdict: 'none', run: `relay-node approve ${id}` },
+  })
+  expect(await frank.node.approve({ thread_id: id, digest }, SESSION)).toMatchObject({
+    verdict: 'approved',
+    status: 'accepted',
+  })
   await complete(frank, id)
   await viewOnce(world, bob, id, ({ status, action }) => status === 'completed' && action?.verdict === 'approved')
 
@@ -65,7 +71,10 @@ test('a rejection blocks until a later approval names it', async () => {
   await frank.node.approve({ thread_id: id, digest }, SESSION)
   const no = await frank.node.reject({ thread_id: id, digest, reason: 'not on a Friday' }, SESSION)
   expect(no.verdict).toBe('rejected')
-  expect(await refused(complete(frank, id))).toMatchObject({ symbol: 'approval_required', details: { verdict: 'rejected' } })
+  expect(await refused(complete(frank, id))).toMatchObject({
+    symbol: 'approval_required',
+    details: { verdict: 'rejected' },
+  })
   await viewOnce(world, bob, id, ({ action }) => action?.verdict === 'rejected')
   await frank.node.approve({ thread_id: id, digest: digest.toUpperCase() }, SESSION)
   await complete(frank, id)

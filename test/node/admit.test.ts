@@ -2,21 +2,34 @@
 import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
 import { REFUSED_KEPT_COUNT_MAX, SENDER_OPEN_THREADS_COUNT_MAX, signEntry } from '../../protocol/index.ts'
-import { acme, begin, bob, frank as frankOfAnother, shuffled } from '../cast.ts'
+import { acme, begin, bob, frank as frankOfAnother } from '../cast.ts'
 import type { SealedEntry } from './impostor.ts'
-import { arrivalOn, bareHandoffs, digestOf, frank, mallory, proofsOn, type Receiver, receiver, restarted, sayMany } from './receiver.ts'
+import {
+  arrivalOn,
+  bareHandoffs,
+  digestOf,
+  frank,
+  mallory,
+  proofsOn,
+  type Receiver,
+  receiver,
+  restarted,
+  sayMany,
+} from './receiver.ts'
 
 const countOf = ({ held }: Receiver, refusal: string): number => held.refusals.get(refusal) ?? 0
 
 describe('entries that come in any order, some more than once', () => {
-  property.prop([fc.array(fc.double({ noNaN: true }), { minLength: 8, maxLength: 8 }), fc.array(fc.nat(7))], { numRuns: 20 })(
+  const places = Array.from({ length: 8 }, (_, i) => i)
+  const order = fc.tuple(fc.shuffledSubarray(places, { minLength: places.length }), fc.array(fc.nat(7)))
+
+  property.prop([order], { numRuns: 20 })(
     'are all stored once, in an order where parents come first, and give the same state',
-    async (rank, again) => {
+    async ([each, again]) => {
       const at = await receiver()
       const story = await at.story('first')
       const said = [story.first, ...sayMany(story, 7)]
-      const order = [...shuffled(said, rank), ...again.flatMap((i) => said[i] ?? [])]
-      for (const item of order) await at.take([item])
+      for (const i of [...each, ...again]) await at.take(said.slice(i, i + 1))
       expect(at.room.byId.size).toBe(0)
       const { graph } = await at.thread(story.create.id)
       // The last one is frank's own receipt.
@@ -124,9 +137,17 @@ describe('junk', () => {
     },
   )
 
-  property.prop([fc.array(fc.tuple(fc.double({ min: 0, max: 0.999, noNaN: true }), fc.integer({ min: 1, max: 255 })), { minLength: 1, maxLength: 4 })], {
-    numRuns: 60,
-  })('made of a true entry by changing bytes is never taken in, and never thrown', async (changes) => {
+  property.prop(
+    [
+      fc.array(fc.tuple(fc.double({ min: 0, max: 0.999, noNaN: true }), fc.integer({ min: 1, max: 255 })), {
+        minLength: 1,
+        maxLength: 4,
+      }),
+    ],
+    {
+      numRuns: 60,
+    },
+  )('made of a true entry by changing bytes is never taken in, and never thrown', async (changes) => {
     const at = await receiver()
     const story = await at.story('first')
     const bytes = new Uint8Array(story.first.entry.envelope)

@@ -1,11 +1,11 @@
 /** Sealed bodies: they come with their entry or later, and one that does not open decides nothing. */
 import { describe, expect, test } from 'vitest'
-import { textId } from '../../protocol/index.ts'
+import { DEPS_COUNT_MAX, hash, signEntry, textId } from '../../protocol/index.ts'
 import { admitBodies } from '../../src/node/admit.ts'
 import { openContent } from '../../src/node/contents.ts'
 import { type Actor, actor, dice } from '../cast.ts'
 import { entriesMessage, impersonate, type SealedEntry, sealedStory, type SealedStory } from './impostor.ts'
-import { bareHandoffs, frank, mallory, receiver, sayMany } from './receiver.ts'
+import { bareHandoffs, mallory, receiver, sayMany } from './receiver.ts'
 import { plain, stoppedAcme, view, viewOnce } from './world.ts'
 
 const bare = ({ entry }: SealedEntry): SealedEntry => ({ entry, body: null })
@@ -70,13 +70,13 @@ describe('a receipt names what it lacks', () => {
   test('a body whose key was not wrapped so that it opens', async () => {
     const at = await receiver()
     const [first] = bareHandoffs(at.workspace, 1)
-    if (!first) throw new Error('one was made')
-    const body = new Uint8Array(first.entry.header.body?.n ?? 0)
-    await at.take([first])
-    expect(await lackOf(at, first.entry.id)).toBeUndefined()
-    await admitBodies(at.held, first.entry.id, [[first.entry.id, body]])
-    // It does not fit its hash, so it never came: there is nothing to acknowledge.
-    expect(await lackOf(at, first.entry.id)).toBeUndefined()
+    const header = first?.entry.header
+    if (!header?.body) throw new Error('a create has a body')
+    const body = new Uint8Array(header.body.n)
+    const entry = signEntry({ ...header, body: { ...header.body, h: hash('ciphertext', [body]) } }, mallory.key)
+    await at.take([{ entry, body }])
+    expect(await openContent(at.held, await at.thread(entry.id), entry)).toMatchObject({ state: 'unreadable' })
+    expect(await lackOf(at, entry.id)).toEqual([entry.id])
   })
 
   test('a body that does not open under its key, and not one that opens and has another shape', async () => {
@@ -89,12 +89,22 @@ describe('a receipt names what it lacks', () => {
     await at.take([story.first, broken, misshapen])
     const { id } = story.create
     const thread = await at.thread(id)
-    expect(await openContent(at.held, thread, broken.entry)).toEqual({ state: 'unreadable', why: 'seal_broken' })
+    expect(await openContent(at.held, thread, broken.entry)).toMatchObject({ why: 'seal_broken' })
     expect(await openContent(at.held, thread, misshapen.entry)).toMatchObject({ state: 'unreadable' })
     expect(await lackOf(at, id)).toEqual([broken.entry.id])
     const more = sayMany(story, 1)
     await at.take(more)
     expect(await lackOf(at, id), 'what is lacking stays lacking').toEqual([broken.entry.id])
+  })
+
+  test('of what it names only: a peer that forks makes more heads than one receipt can name', async () => {
+    const at = await receiver()
+    const story = await at.story('first')
+    const heads = Array.from({ length: DEPS_COUNT_MAX + 8 }, () => tampered(story, mallory))
+    const { acks } = await at.take([story.first, ...heads])
+    expect(acks).toHaveLength(1)
+    expect((await at.thread(story.create.id)).graph.byKind.message).toHaveLength(heads.length)
+    expect(await lackOf(at, story.create.id)).toHaveLength(DEPS_COUNT_MAX)
   })
 })
 
@@ -131,3 +141,13 @@ function tampered(story: SealedStory, who: Actor): SealedEntry {
   const junk = new Uint8Array(entry.header.body?.n ?? 0).fill(7)
   return story.withBody(who, entry.header, junk)
 }
+
+test('a key that is not the one which the header commits to opens nothing: one ciphertext never opens two ways', async () => {
+  const at = await receiver()
+  const story = await at.story('first', () => ({ commit: 'ab'.repeat(32) }))
+  await at.take([story.first])
+  const thread = await at.thread(story.create.id)
+  expect(thread.keys.size).toBe(0)
+  expect(await openContent(at.held, thread, story.create)).toMatchObject({ state: 'unreadable' })
+  expect(thread.row?.preview).toBeNull()
+})

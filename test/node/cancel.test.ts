@@ -42,7 +42,8 @@ test('an accept beats a cancel that crossed it: accepted on both sides once they
   bob.node.onEvent((event) => events.push(event))
 
   await world.heal(bob, frank)
-  for (const at of [bob, frank]) await viewOnce(world, at, thread_id, ({ status, final }) => status === 'accepted' && final)
+  for (const at of [bob, frank])
+    await viewOnce(world, at, thread_id, ({ status, final }) => status === 'accepted' && final)
   await agreed(world, thread_id, bob, frank)
   expect(events).toContainEqual(expect.objectContaining({ type: 'thread', thread_id }))
   expect(await refused(bob.node.cancel({ thread_id }, SESSION))).toMatchObject({ symbol: 'state_changed' })
@@ -76,10 +77,7 @@ test('an accept and a cancel at once on two connected nodes end the same on both
   for (let round = 0; round < 5; round++) {
     const { thread_id } = await handOff(bob, 'frank', `round ${round}`)
     await arrives(world, frank, thread_id)
-    await Promise.allSettled([
-      bob.node.cancel({ thread_id }, SESSION),
-      frank.node.accept({ thread_id }, SESSION),
-    ])
+    await Promise.allSettled([bob.node.cancel({ thread_id }, SESSION), frank.node.accept({ thread_id }, SESSION)])
     const [atBob] = await agreed(world, thread_id, bob, frank)
     expect(['accepted', 'cancelled']).toContain(atBob?.status)
   }

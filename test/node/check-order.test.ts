@@ -70,7 +70,11 @@ test('of two broken rules the earlier one in the order is told', async () => {
     ['not_authorized_transition', 'revision', accept(bob, pending, { expected_revision_id: STALE })],
     ['state_changed', 'revision', accept(frank, accepted, { expected_revision_id: STALE })],
     ['approval_required', 'rate', frank.node.complete({ thread_id: accepted, result_summary: 'r' }, tiredFrank)],
-    ['recipient_not_found', 'rate', bob.node.sendHandoff({ recipient: 'nobody', intent: 'inform', message: says('x') }, tired)],
+    [
+      'recipient_not_found',
+      'rate',
+      bob.node.sendHandoff({ recipient: 'nobody', intent: 'inform', message: says('x') }, tired),
+    ],
     ['thread_not_found', 'rate', message(bob, UNKNOWN, 'x', tired)],
     ['thread_terminal', 'rate', message(bob, done, 'x', tired)],
     ['state_changed', 'rate', bob.node.cancel({ thread_id: accepted }, tired)],

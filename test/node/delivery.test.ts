@@ -1,7 +1,21 @@
 /** What is said of transport: each fact is absent until it was observed, and what is owed to a peer survives whatever happens. */
 import { expect, test } from 'vitest'
 import type { Delivery } from '../../src/node/api.ts'
-import { arrives, handOff, type Laptop, pair, says, SESSION, stoppedAcme, trio, view, viewOnce, type World } from './world.ts'
+import { emptyStory } from '../cast.ts'
+import { entriesMessage, entriesOn, impersonate } from './impostor.ts'
+import {
+  arrives,
+  handOff,
+  type Laptop,
+  pair,
+  says,
+  SESSION,
+  stoppedAcme,
+  trio,
+  view,
+  viewOnce,
+  type World,
+} from './world.ts'
 
 const deliveryOf = async (at: Laptop, id: string): Promise<Delivery> => (await view(at, id)).delivery
 const delivered = (world: World, at: Laptop, id: string) =>
@@ -103,4 +117,26 @@ test('a body too large for gossip is asked for once the header is known, also wh
   world.clock.advance(6000)
   await viewOnce(world, frank, thread_id, ({ entries }) => entries[0]?.body === 'ok')
   await delivered(world, bob, thread_id)
+})
+
+test('what a device says it cannot open is not delivered and stays owed, until it says otherwise', async () => {
+  const world = await stoppedAcme('mallory')
+  const bob = world.laptop('bob')
+  await bob.start()
+  const mallory = await impersonate(world, world.laptop('mallory'))
+  const { thread_id } = await handOff(bob, 'mallory', 'one')
+  const [create] = await entriesOn(bob.disk)
+  if (!create) throw new Error('bob holds what he sent')
+  const story = emptyStory(mallory.workspace, [], [])
+  story.add(create)
+  const talk = await mallory.meet(bob)
+  for (const lack of [[create.id], []]) {
+    const ack = story.say(mallory, 'ack', { lack })
+    await talk.say(entriesMessage(create.id, [{ entry: ack, body: null }], [ack.id]))
+    await talk.catchUp()
+    const isHere = lack.length === 0
+    expect((await deliveryOf(bob, thread_id)).delivered?.length).toBe(isHere ? 1 : undefined)
+    expect(await owedBy(bob)).toBe(isHere ? 0 : 1)
+    expect(await bob.disk.rows('outbox')).toHaveLength(isHere ? 0 : 1)
+  }
 })

@@ -89,7 +89,9 @@ export async function createDisk(): Promise<Disk> {
       const spaces = SPACES.filter((space) => !apart.includes(space))
       const all = await Promise.all(spaces.map(async (space) => [space, await rows(space)] as const))
       return all
-        .flatMap(([space, found]) => found.map(([key, value]) => `${space} ${key} ${Buffer.from(value).toString('hex')}`))
+        .flatMap(([space, found]) =>
+          found.map(([key, value]) => `${space} ${key} ${Buffer.from(value).toString('hex')}`),
+        )
         .join('\n')
     },
     write: (writes) => store.batch(writes),

@@ -19,6 +19,7 @@ import {
   type Hex,
   memberByName,
   openPrekey,
+  parseEntry,
   parseRosterEntry,
   parseSync,
   prekeysDigest,
@@ -33,7 +34,17 @@ import {
   wrapThreadKey,
 } from '../../protocol/index.ts'
 import type { FrameStream, Net } from '../../src/net/net.ts'
-import { type Actor, actor, CLOCK_MS, emptyStory, mustAdmit, type SayOptions, type Story, type Workspace } from '../cast.ts'
+import { decodeRow } from '../../src/node/rows.ts'
+import {
+  type Actor,
+  actor,
+  CLOCK_MS,
+  emptyStory,
+  mustAdmit,
+  type SayOptions,
+  type Story,
+  type Workspace,
+} from '../cast.ts'
 import type { Disk } from './disk.ts'
 import type { Laptop, World } from './world.ts'
 
@@ -169,7 +180,8 @@ export async function workspaceOn(disk: Disk): Promise<Workspace> {
   const log = emptyRosterLog()
   for (const [, envelope] of await disk.rows('roster')) {
     const entry = parseRosterEntry(envelope)
-    if (!entry.ok || !admitRosterEntry(log, entry.value)?.ok) throw new Error('the roster on the disk does not hold together')
+    if (!entry.ok || !admitRosterEntry(log, entry.value)?.ok)
+      throw new Error('the roster on the disk does not hold together')
   }
   const owner = actor('bob')
   const roster: Workspace['roster'] = () => {
@@ -200,6 +212,15 @@ export async function workspaceOn(disk: Disk): Promise<Workspace> {
     enrol: unused,
     enrolDevice: unused,
   }
+}
+
+/** The entries of all threads that a disk holds. */
+export async function entriesOn(disk: Disk): Promise<Entry[]> {
+  return (await disk.rows('entry')).flatMap(([, value]) => {
+    const [envelope] = decodeRow(value) as [Uint8Array, number]
+    const entry = parseEntry(envelope)
+    return entry.ok ? [entry.value] : []
+  })
 }
 
 async function prekeysOn(disk: Disk): Promise<Map<Hex, { id: Hex; x25519: Hex }>> {
@@ -263,7 +284,13 @@ export async function sealedStory(options: SealedOptions): Promise<SealedStory> 
   const story = emptyStory(workspace, [from], [to])
   const create = { nonce, commit, wraps, ...options.ctl?.(key, nonce) }
 
-  function seal<K extends BodyKind>(who: Actor, kind: K, content: BodyOf<K> | Uint8Array, keyId: Hex | null, more: SayOptions & { ctl?: Partial<CtlOf<K>> }) {
+  function seal<K extends BodyKind>(
+    who: Actor,
+    kind: K,
+    content: BodyOf<K> | Uint8Array,
+    keyId: Hex | null,
+    more: SayOptions & { ctl?: Partial<CtlOf<K>> },
+  ) {
     const plain = content instanceof Uint8Array ? content : encodeBody(kind, content)
     const { header } = story.draft(who, kind, more.ctl ?? {}, more)
     const { header: sealed, sealed: body } = sealBody(header, plain, { key, keyId, iv: dice(32) })
@@ -287,6 +314,15 @@ export async function sealedStory(options: SealedOptions): Promise<SealedStory> 
 }
 
 /** An `entries` message with everything that is given. */
-export function entriesMessage(thread: Hex, items: readonly SealedEntry[], heads: readonly Hex[] | null = null): SyncMessage {
-  return { t: 'entries', th: thread, items: items.map(({ entry, body }) => [entry.envelope, body]), heads: heads && [...heads] }
+export function entriesMessage(
+  thread: Hex,
+  items: readonly SealedEntry[],
+  heads: readonly Hex[] | null = null,
+): SyncMessage {
+  return {
+    t: 'entries',
+    th: thread,
+    items: items.map(({ entry, body }) => [entry.envelope, body]),
+    heads: heads && [...heads],
+  }
 }

@@ -1,6 +1,19 @@
 /** The inbox: what counts as unread, waiting for news, and pages. */
 import { expect, test } from 'vitest'
-import { arrives, handOff, inboxItem, type Laptop, pair, plain, refused, says, SESSION, symbolOf, trio, view } from './world.ts'
+import {
+  arrives,
+  handOff,
+  inboxItem,
+  type Laptop,
+  pair,
+  plain,
+  refused,
+  says,
+  SESSION,
+  symbolOf,
+  trio,
+  view,
+} from './world.ts'
 
 const message = (at: Laptop, thread_id: string, text: string) =>
   at.node.sendMessage({ thread_id, message: says(text) }, SESSION)
@@ -48,7 +61,9 @@ test('a mark that is set with a page moves to the end of that page and no furthe
   const seen: string[] = []
   do {
     const page = await frank.node.getThread({ thread_id, cursor, mark_read: true })
-    seen.push(...page.entries.filter(({ kind }) => kind === 'message').map((entry) => plain(entry.content)?.body?.[0] ?? ''))
+    seen.push(
+      ...page.entries.filter(({ kind }) => kind === 'message').map((entry) => plain(entry.content)?.body?.[0] ?? ''),
+    )
     unread.push((await inboxItem(frank, thread_id))?.unread_count)
     cursor = page.next_cursor
   } while (cursor !== undefined)

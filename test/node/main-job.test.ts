@@ -33,7 +33,10 @@ test('bob hands off, frank reads, accepts, asks, gets his answer and completes: 
   expect(question.sequence_no).toBe(2)
 
   await viewOnce(world, bob, id, (seen) => seen.entries.length === 3)
-  const answer = await bob.node.sendMessage({ thread_id: id, message: says('Yes.'), payload: { opaque: true } }, SESSION)
+  const answer = await bob.node.sendMessage(
+    { thread_id: id, message: says('Yes.'), payload: { opaque: true } },
+    SESSION,
+  )
   expect(answer.sequence_no).toBe(3)
   await viewOnce(world, frank, id, (seen) => seen.entries.length === 4)
   const completed = await frank.node.complete({ thread_id: id, result_summary: 'Client follows the cursor.' }, SESSION)
@@ -58,7 +61,9 @@ test('bob hands off, frank reads, accepts, asks, gets his answer and completes: 
 test('what a peer wrote is marked as not to be trusted at the other side, and as own at its author', async () => {
   const world = await pair()
   const { bob, frank } = world
-  const { thread_id } = await handOff(bob, 'frank', SUMMARY, { artifacts: [{ type: 'link', url: 'https://a.example' }] })
+  const { thread_id } = await handOff(bob, 'frank', SUMMARY, {
+    artifacts: [{ type: 'link', url: 'https://a.example' }],
+  })
   const item = await arrives(world, frank, thread_id)
   expect(item.preview).toEqual({ untrusted: SUMMARY })
   expect((await inboxItem(bob, thread_id))?.preview).toEqual({ own: SUMMARY })
@@ -111,7 +116,12 @@ test('declined and partial are outcomes that both sides see', async () => {
 
 test('two devices of one team see who is who: handles, devices, and that nobody compared keys yet', async () => {
   const { bob, frank } = await pair()
-  expect(await bob.node.whoami()).toMatchObject({ handle: 'bob@acme', owner: true, node_state: 'ready', reachable_peers: 1 })
+  expect(await bob.node.whoami()).toMatchObject({
+    handle: 'bob@acme',
+    owner: true,
+    node_state: 'ready',
+    reachable_peers: 1,
+  })
   const { items } = await frank.node.listTeammates({})
   expect(items.map(({ handle, me, trust, reachable }) => ({ handle, me, trust, reachable }))).toEqual([
     { handle: 'bob@acme', me: false, trust: 'unverified', reachable: true },

@@ -1,5 +1,5 @@
 /** frank's node without its net: what takes in the entries of peers, and a story that mallory writes for it by hand. */
-import { type Hex, stateDigest } from '../../protocol/index.ts'
+import { type CtlOf, type Hex, stateDigest } from '../../protocol/index.ts'
 import { admit, type Admitted, createWaitingRoom, type WaitingRoom } from '../../src/node/admit.ts'
 import { type Held, openHeld } from '../../src/node/held.ts'
 import { decodeRow } from '../../src/node/rows.ts'
@@ -24,7 +24,7 @@ export interface Receiver {
   takeBytes(...envelopes: readonly Uint8Array[]): Promise<Admitted>
   thread(id: Hex): Promise<Thread>
   /** A thread from mallory to frank whose bodies open. */
-  story(summary: string): Promise<SealedStory>
+  story(summary: string, ctl?: () => Partial<CtlOf<'create'>>): Promise<SealedStory>
 }
 
 export async function receiver(): Promise<Receiver> {
@@ -54,7 +54,7 @@ async function receiverIn(world: World): Promise<Receiver> {
     takeBytes: (...envelopes) =>
       admit(held, room, { from: mallory.device, items: envelopes.map((envelope) => ({ envelope, body: null })) }),
     thread: (id) => held.turn(async () => held.threads.load(id)),
-    story: (summary) =>
+    story: (summary, ctl) =>
       sealedStory({
         workspace,
         disk,
@@ -62,6 +62,7 @@ async function receiverIn(world: World): Promise<Receiver> {
         to: frank,
         dice: throwDice,
         body: { summary, artifacts: [] },
+        ...(ctl ? { ctl } : {}),
       }),
   }
 }

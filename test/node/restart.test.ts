@@ -1,14 +1,29 @@
 /** What was acknowledged is there after a restart, and is the same. */
 import { expect, test } from 'vitest'
-import { agreed, arrives, founder, handOff, type Laptop, pair, says, SESSION, stoppedAcme, symbolOf, view, viewOnce } from './world.ts'
+import {
+  agreed,
+  arrives,
+  founder,
+  handOff,
+  type Laptop,
+  pair,
+  says,
+  SESSION,
+  stoppedAcme,
+  symbolOf,
+  view,
+  viewOnce,
+} from './world.ts'
 import { foundAcme } from './world.ts'
 
 async function everything(at: Laptop): Promise<unknown> {
   const status = ['pending', 'accepted', 'completed', 'cancelled'] as const
   const { items } = await at.node.listThreads({ status: [...status] })
   const threads = await Promise.all(items.map(({ thread_id }) => view(at, thread_id)))
-  const { started_at: _, reachable_peers: __, teammates: ___, ...rest } = await at.node.status()
-  return { items, threads, rest }
+  const { started_at, reachable_peers, teammates, ...lasting } = await at.node.status()
+  expect(started_at).toBeDefined()
+  expect(teammates.filter(({ reachable }) => reachable)).toHaveLength(1 + reachable_peers)
+  return { items, threads, lasting }
 }
 
 test('threads, marks, numbers, digests, the outbox and the roster are as they were', async () => {
@@ -28,7 +43,10 @@ test('threads, marks, numbers, digests, the outbox and the roster are as they we
   await bob.node.cancel({ thread_id: second.thread_id }, SESSION)
   await bob.node.getThread({ thread_id: third.thread_id, mark_read: true })
   for (const { thread_id } of [first, second, third]) await agreed(world, thread_id, bob, frank)
-  await world.until('nothing is owed', async () => (await bob.node.status()).outbox + (await frank.node.status()).outbox === 0)
+  await world.until(
+    'nothing is owed',
+    async () => (await bob.node.status()).outbox + (await frank.node.status()).outbox === 0,
+  )
 
   // A last word that frank does not get before everybody stops.
   world.cut(bob, frank)
@@ -68,7 +86,9 @@ test('after stopping, every call is refused in the words of the interface', asyn
   const { node } = bob
   await bob.stop()
   expect(await symbolOf(node.listThreads({}))).toBe('internal')
-  expect(await symbolOf(node.sendHandoff({ recipient: 'frank', intent: 'inform', message: says('x') }, SESSION))).toBe('internal')
+  expect(await symbolOf(node.sendHandoff({ recipient: 'frank', intent: 'inform', message: says('x') }, SESSION))).toBe(
+    'internal',
+  )
 })
 
 test('the list comes from the index: it does not look at the entries of the threads in it', async () => {
@@ -89,4 +109,18 @@ test('a home holds one workspace: founding a second one is refused and changes n
   const image = await bob.disk.image()
   expect(await symbolOf(foundAcme(bob))).toBe('invalid_params')
   expect(await bob.disk.image()).toBe(image)
+})
+
+test('threads that memory has no room for are read again when they are needed', async () => {
+  const world = await stoppedAcme('frank')
+  const bob = world.laptop('bob')
+  await bob.start()
+  const ids: string[] = []
+  for (let i = 0; i < 260; i++) {
+    const params = { recipient: 'frank', intent: 'inform' as const, message: says(`${i}`) }
+    ids.push((await bob.node.sendHandoff(params, { session: `${i}` })).thread_id)
+  }
+  const [thread_id = ''] = ids
+  expect((await bob.node.sendMessage({ thread_id, message: says('more') }, SESSION)).sequence_no).toBe(3)
+  expect((await view(bob, thread_id)).entries).toHaveLength(2)
 })

@@ -30,7 +30,10 @@ interface Step {
 
 const step: fc.Arbitrary<Step> = fc.record({
   who: fc.nat(WRITERS.length - 1),
-  kind: fc.oneof({ weight: 3, arbitrary: fc.constantFrom('accept', 'ack', 'message', 'cancel') }, fc.constantFrom(...KINDS)),
+  kind: fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom('accept', 'ack', 'message', 'cancel') },
+    fc.constantFrom(...KINDS),
+  ),
   known: fc.oneof(fc.constant('all' as const), fc.array(fc.nat(40), { minLength: 1, maxLength: 3 })),
   removes: fc.oneof({ weight: 6, arbitrary: fc.constant(false) }, fc.constant(true)),
 })
@@ -47,7 +50,11 @@ function contested(): Story {
 }
 
 /** Plays `steps` by the rules, and gives what was stored, with a tracker that was asked after every entry. */
-function play(steps: readonly Step[], onEntry: (story: Story) => void, take: (story: Story, entry: Entry) => boolean): void {
+function play(
+  steps: readonly Step[],
+  onEntry: (story: Story) => void,
+  take: (story: Story, entry: Entry) => boolean,
+): void {
   const story = contested()
   const before = story.workspace.roster().point
   onEntry(story)
@@ -60,7 +67,8 @@ function play(steps: readonly Step[], onEntry: (story: Story) => void, take: (st
     const header = isIn(author) ? {} : { ros: before }
     const entries = story.entries().filter(({ header }) => isIn(author) || header.ros[0] === before[0])
     const past = known === 'all' ? entries : known.flatMap((at) => entries[at % entries.length] ?? [])
-    const ctl = kind === 'fence' ? { device: victim.device } : kind === 'complete' ? { outcome: 'partial' as const } : {}
+    const ctl =
+      kind === 'fence' ? { device: victim.device } : kind === 'complete' ? { outcome: 'partial' as const } : {}
     const entry = story.draft(author, kind, ctl, { past, header })
     if (take(story, entry)) onEntry(story)
   }

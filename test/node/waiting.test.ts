@@ -1,7 +1,13 @@
 /** What misses a parent waits, within bounds. */
 import { expect, test } from 'vitest'
-import { signEntry, WAITING_ENTRIES_COUNT_MAX, WAITING_SIZE_BYTES_MAX } from '../../protocol/index.ts'
+import {
+  PENDING_TURNS_COUNT_MAX,
+  signEntry,
+  WAITING_ENTRIES_COUNT_MAX,
+  WAITING_SIZE_BYTES_MAX,
+} from '../../protocol/index.ts'
 import { bob } from '../cast.ts'
+import type { SealedEntry, SealedStory } from './impostor.ts'
 import { frank, mallory, receiver, sayMany } from './receiver.ts'
 
 test('an entry waits for a parent that another peer brings', async () => {
@@ -22,15 +28,27 @@ test('so many of one peer wait, then the oldest goes; what others sent stays', a
   const [waiting] = sayMany(other, 1)
   if (!waiting) throw new Error('one was said')
   await at.take([waiting], bob.device)
-  const said = sayMany(story, WAITING_ENTRIES_COUNT_MAX + 5)
+  const said = chain(story, WAITING_ENTRIES_COUNT_MAX + 5)
   await at.take(said)
   expect(at.room.byId.size).toBe(WAITING_ENTRIES_COUNT_MAX + 1)
   expect(at.room.byId.has(waiting.entry.id)).toBe(true)
   expect(said.map(({ entry }) => at.room.byId.has(entry.id)).indexOf(true)).toBe(5)
-  // What went may be offered again: nothing was lost but time.
+  // What went may be offered again: nothing was lost but time. What a rule forbids stays out all the same.
   await at.take([story.first, ...said.slice(0, 5)])
-  expect((await at.thread(story.create.id)).graph.byKind.message).toHaveLength(said.length)
+  expect((await at.thread(story.create.id)).graph.byKind.message).toHaveLength(PENDING_TURNS_COUNT_MAX)
+  expect(at.room.byId.size).toBe(1)
 })
+
+/** Entries that each build on the one before, as many as one likes: nobody has judged them. */
+function chain(story: SealedStory, count: number): SealedEntry[] {
+  const { header } = story.seal(mallory, 'message', { body: 'again', artifacts: [] }).entry
+  let prev = story.create.id
+  return Array.from({ length: count }, (_, i) => {
+    const entry = signEntry({ ...header, seq: i + 1, prev }, mallory.key)
+    prev = entry.id
+    return { entry, body: null }
+  })
+}
 
 test('so many bytes of one peer wait, bodies included', async () => {
   const at = await receiver()

@@ -35,7 +35,8 @@ export interface Laptop {
   /** The net of the node that is running. */
   readonly net: Net
   readonly running: boolean
-  start(): Promise<void>
+  /** `rebuild`: as after a repair of its store. */
+  start(options?: { rebuild?: boolean }): Promise<void>
   stop(): Promise<void>
   restart(): Promise<void>
 }
@@ -56,7 +57,7 @@ export interface World {
 }
 
 /** A wait that takes so long is one that never ends. */
-const HANGING_MS = 8_000
+const HANGING_MS = 60_000
 const LOOK_AGAIN_MS = 10
 let worlds = 0
 
@@ -93,10 +94,10 @@ async function emptyWorld(): Promise<World & { place(name: string, disk: Disk): 
       get running() {
         return current !== undefined
       },
-      async start() {
+      async start(more = {}) {
         const net = hub.net(device, system)
         const options = { store: disk.open(), net, system, seed: seedOf('device', name), version: '0.0.0' }
-        const node = await openNode({ ...options, deviceName: `${name}-laptop` })
+        const node = await openNode({ ...options, ...more, deviceName: `${name}-laptop` })
         node.onEvent(ring)
         current = { node, net }
       },
@@ -151,7 +152,9 @@ async function emptyWorld(): Promise<World & { place(name: string, disk: Disk): 
     },
     async connected() {
       const all = [...laptops.values()].filter((laptop) => laptop.running)
-      await until('all are connected', () => all.every((one) => all.every((other) => one === other || sees(one, other))))
+      await until('all are connected', () =>
+        all.every((one) => all.every((other) => one === other || sees(one, other))),
+      )
     },
     until,
   }
