@@ -16,8 +16,12 @@ export interface Agent {
 
 export async function createAgent(laptop: Laptop, name: string): Promise<Agent> {
   const client = new Client({ name, version: '1.0.0' })
-  const env = Object.fromEntries(Object.entries(laptop.env).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])))
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [PROGRAM, 'mcp'], env, stderr: 'inherit' }))
+  const env = Object.fromEntries(
+    Object.entries(laptop.env).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+  )
+  await client.connect(
+    new StdioClientTransport({ command: process.execPath, args: [PROGRAM, 'mcp'], env, stderr: 'inherit' }),
+  )
   return {
     async call(tool, input = {}) {
       const { structuredContent, isError } = await client.callTool({ name: tool, arguments: input })

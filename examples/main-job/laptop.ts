@@ -44,9 +44,14 @@ export function createLaptop(name: string, home: string): Laptop {
 
   function run(args: readonly string[], input = ''): Promise<CommandResult> {
     return new Promise((resolve) => {
-      const child = execFile(process.execPath, [PROGRAM, ...args], { env, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
-        resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : 1, stdout, stderr })
-      })
+      const child = execFile(
+        process.execPath,
+        [PROGRAM, ...args],
+        { env, maxBuffer: 64 * 1024 * 1024 },
+        (error, stdout, stderr) => {
+          resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : 1, stdout, stderr })
+        },
+      )
       child.stdin?.end(input)
     })
   }
@@ -82,7 +87,10 @@ export function createLaptop(name: string, home: string): Laptop {
     async call<T>(method: string, params: unknown, session?: string) {
       const paths = join(home, 'node.sock')
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-      const headers = { 'content-type': 'application/json', ...(session === undefined ? {} : { 'relay-session': session }) }
+      const headers = {
+        'content-type': 'application/json',
+        ...(session === undefined ? {} : { 'relay-session': session }),
+      }
       return new Promise<RpcAnswer<T>>((resolve, reject) => {
         const sent = request({ socketPath: paths, path: '/rpc', method: 'POST', headers }, (response) => {
           const parts: Buffer[] = []

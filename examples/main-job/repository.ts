@@ -33,13 +33,17 @@ export interface Repository {
 
 export function createRepository(folder: string): Repository {
   const git = (...args: string[]): string =>
-    execFileSync('git', ['-c', 'user.name=Bob', '-c', 'user.email=bob@acme.example', '-c', 'commit.gpgsign=false', ...args], {
-      cwd: folder,
-      encoding: 'utf8',
-      maxBuffer: 16 * 1024 * 1024,
-      // Nobody's own settings decide what the diff looks like.
-      env: { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' },
-    })
+    execFileSync(
+      'git',
+      ['-c', 'user.name=Bob', '-c', 'user.email=bob@acme.example', '-c', 'commit.gpgsign=false', ...args],
+      {
+        cwd: folder,
+        encoding: 'utf8',
+        maxBuffer: 16 * 1024 * 1024,
+        // Nobody's own settings decide what the diff looks like.
+        env: { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' },
+      },
+    )
   const write = (path: string, text: string): void => {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     writeFileSync(join(folder, path), text)

@@ -16,7 +16,9 @@ export async function knockAsStranger(address: string): Promise<string[]> {
   try {
     for (const protocol of PROTOCOLS) {
       try {
-        const stream = await carol.dialProtocol(multiaddr(address), protocol, { signal: AbortSignal.timeout(PATIENCE_MS) })
+        const stream = await carol.dialProtocol(multiaddr(address), protocol, {
+          signal: AbortSignal.timeout(PATIENCE_MS),
+        })
         if (await isServed(stream)) served.push(protocol)
       } catch {
         // Not served.

@@ -9,9 +9,17 @@ export interface Session {
 }
 
 /** Runs relay-node at a terminal. `answer` sees the screen whenever it grows, and gives what to type, once. */
-export function atTerminal(laptop: Laptop, args: readonly string[], answer: (screen: string) => string | undefined): Promise<Session> {
+export function atTerminal(
+  laptop: Laptop,
+  args: readonly string[],
+  answer: (screen: string) => string | undefined,
+): Promise<Session> {
   const { promise, resolve } = Promise.withResolvers<Session>()
-  const terminal = spawn(process.execPath, [PROGRAM, ...args], { env: { ...laptop.env, NO_COLOR: '1' }, cols: 120, rows: 40 })
+  const terminal = spawn(process.execPath, [PROGRAM, ...args], {
+    env: { ...laptop.env, NO_COLOR: '1' },
+    cols: 120,
+    rows: 40,
+  })
   let screen = ''
   let answered = false
   terminal.onData((text) => {

@@ -49,7 +49,11 @@ export function createTranscript(): Transcript {
       console.log(dim(`  ${' '.repeat(14)} ${text}`))
     },
     equal(claim, seen, expected) {
-      assertion(claim, isDeepStrictEqual(seen, expected), () => `expected ${JSON.stringify(expected)}, saw ${JSON.stringify(seen)}`)
+      assertion(
+        claim,
+        isDeepStrictEqual(seen, expected),
+        () => `expected ${JSON.stringify(expected)}, saw ${JSON.stringify(seen)}`,
+      )
     },
     holds(claim, truth, evidence) {
       assertion(claim, truth, () => `saw ${JSON.stringify(evidence)}`)

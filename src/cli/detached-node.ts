@@ -20,7 +20,9 @@ const STOP_TIMEOUT_MS = 30_000
 export const ALREADY_RUNNING = 'already_running'
 
 /** What a node says to the process that started it, once. */
-export type StartReport = { ready: true; copy?: string | undefined } | { ready: false; symbol: string; message: string; hint: string }
+export type StartReport =
+  | { ready: true; copy?: string | undefined }
+  | { ready: false; symbol: string; message: string; hint: string }
 
 const reportShape: z.ZodType<StartReport> = z.union([
   z.object({ ready: z.literal(true), copy: z.string().optional() }),

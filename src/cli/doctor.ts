@@ -165,7 +165,9 @@ function clockFinding({ home }: CommandContext, status: NodeStatus | undefined):
   const seen = (status?.teammates ?? []).map(({ last_seen: time }) => (time === undefined ? 0 : Date.parse(time)))
   const newest = Math.max(...written, ...seen)
   const evidence = `this laptop says ${new Date(now).toISOString()}`
-  const apart = (status?.teammates ?? []).flatMap(({ devices }) => devices).find((device) => device.clock_skew_ms !== undefined)
+  const apart = (status?.teammates ?? [])
+    .flatMap(({ devices }) => devices)
+    .find((device) => device.clock_skew_ms !== undefined)
   if (apart?.clock_skew_ms !== undefined) {
     return {
       state: 'failed',

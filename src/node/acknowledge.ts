@@ -16,9 +16,12 @@ export async function acknowledge(held: Held, turn: Turn, thread: Thread): Promi
   if (!ownMember(held.workspace) || isRosterForked(held.workspace)) return undefined
   if (!sideOf(thread, own) || hasForked(held, thread) || thread.row?.recovering) return undefined
   const last = thread.graph.byDevice.get(own)?.at(-1)
-  const unseen = thread.graph.nodes.filter((node) => node !== last && node.entry.header.dev !== own && !(last && isBefore(node, last)))
+  const unseen = thread.graph.nodes.filter(
+    (node) => node !== last && node.entry.header.dev !== own && !(last && isBefore(node, last)),
+  )
   if (!unseen.some((node) => node.entry.header.kind !== 'ack')) return undefined
-  if (thread.graph.nodes.some((node) => node.entry.header.body !== null && !thread.bodies.has(node.entry.id))) return undefined
+  if (thread.graph.nodes.some((node) => node.entry.header.body !== null && !thread.bodies.has(node.entry.id)))
+    return undefined
   const lack = await lacking(held, thread, [...unseen, ...lackedBefore(thread, own)], last)
   return publish(held, turn, thread, { kind: 'ack', ctl: { lack } })
 }

@@ -83,7 +83,8 @@ export async function admit(held: Held, room: WaitingRoom, delivery: Delivery): 
   }
   return held.turn(async (turn) => {
     const admitted = nothingYet()
-    for (const { refused: why, envelope } of refused) noteRefused(held, turn, admitted, { refused: why, envelope, from })
+    for (const { refused: why, envelope } of refused)
+      noteRefused(held, turn, admitted, { refused: why, envelope, from })
     const work = new Map<Hex, { thread: Thread; gained: Gained[] }>()
     for (const waiting of opened) await admitOne(held, turn, { room, work, admitted, waiting })
     if (delivery.thread !== undefined && !work.has(delivery.thread)) {
@@ -133,7 +134,8 @@ async function admitOne(held: Held, turn: Turn, { room, work, admitted, waiting 
     if (judged.ok === 'missing') {
       admitted.missingRoster ||= judged.roster !== undefined
       putAside(room, next)
-      if (judged.entries.length > 0) admitted.missing.set(entry.thread, [...(admitted.missing.get(entry.thread) ?? []), ...judged.entries])
+      if (judged.entries.length > 0)
+        admitted.missing.set(entry.thread, [...(admitted.missing.get(entry.thread) ?? []), ...judged.entries])
       continue
     }
     room.byId.delete(entry.id)
@@ -158,7 +160,8 @@ function isWelcome(held: Held, entry: Entry, { thread, work }: Pick<Work, 'work'
   if (entry.header.ws !== roster?.ws) return false
   const { dev } = entry.header
   // The counts of the rules look at one past each: a device that forks escapes them.
-  if (thread.graph.forked.has(dev) && (thread.graph.byDevice.get(dev)?.length ?? 0) >= FORKED_ENTRIES_COUNT_MAX) return false
+  if (thread.graph.forked.has(dev) && (thread.graph.byDevice.get(dev)?.length ?? 0) >= FORKED_ENTRIES_COUNT_MAX)
+    return false
   if (entry.header.kind !== 'create' || entry.header.ctl.to !== ownMember(held.workspace)?.id) return true
   const sender = memberOfDevice(held.workspace, dev)?.id
   let open = 0
@@ -171,13 +174,16 @@ function isWelcome(held: Held, entry: Entry, { thread, work }: Pick<Work, 'work'
 }
 
 function waitingFor(room: WaitingRoom, parent: Hex): Waiting[] {
-  return [...room.byId.values()].filter(({ entry }) => entry.header.prev === parent || entry.header.deps.includes(parent) || entry.header.th === parent)
+  return [...room.byId.values()].filter(
+    ({ entry }) => entry.header.prev === parent || entry.header.deps.includes(parent) || entry.header.th === parent,
+  )
 }
 
 /** Everything that waits, to be judged again after the roster has grown. */
 export function takeWaiting(room: WaitingRoom): { from: Hex; items: Incoming[] }[] {
   const byPeer = new Map<Hex, Incoming[]>()
-  for (const { entry, body, from } of room.byId.values()) byPeer.set(from, [...(byPeer.get(from) ?? []), { envelope: entry.envelope, body }])
+  for (const { entry, body, from } of room.byId.values())
+    byPeer.set(from, [...(byPeer.get(from) ?? []), { envelope: entry.envelope, body }])
   room.byId.clear()
   return [...byPeer].map(([from, items]) => ({ from, items }))
 }
@@ -196,7 +202,11 @@ function putAside(room: WaitingRoom, waiting: Waiting): void {
 }
 
 /** A body that came after its entry. */
-export async function admitBodies(held: Held, threadId: Hex, items: readonly (readonly [entry: Hex, sealed: Uint8Array])[]): Promise<Admitted> {
+export async function admitBodies(
+  held: Held,
+  threadId: Hex,
+  items: readonly (readonly [entry: Hex, sealed: Uint8Array])[],
+): Promise<Admitted> {
   return held.turn(async (turn) => {
     const admitted = nothingYet()
     const thread = await held.threads.load(threadId)
@@ -212,7 +222,11 @@ export async function admitBodies(held: Held, threadId: Hex, items: readonly (re
   })
 }
 
-async function admitBody(held: Held, turn: Turn, options: { thread: Thread; entry: Entry; sealed: Uint8Array; admitted: Admitted }): Promise<void> {
+async function admitBody(
+  held: Held,
+  turn: Turn,
+  options: { thread: Thread; entry: Entry; sealed: Uint8Array; admitted: Admitted },
+): Promise<void> {
   const { thread, entry, sealed, admitted } = options
   if (thread.bodies.has(entry.id) || !isBodyOf(entry, sealed)) return
   turn.touched.add(thread)
@@ -221,20 +235,38 @@ async function admitBody(held: Held, turn: Turn, options: { thread: Thread; entr
   const node = thread.graph.byId.get(entry.id)
   if (node && thread.row) {
     const row = { ...thread.row }
-    applyPreview(thread, row, { node, sealed }, memberOfDevice(held.workspace, entry.header.dev)?.id === ownMember(held.workspace)?.id)
+    applyPreview(
+      thread,
+      row,
+      { node, sealed },
+      memberOfDevice(held.workspace, entry.header.dev)?.id === ownMember(held.workspace)?.id,
+    )
     thread.row = row
     turn.writes.push(putThreadRow(thread.id, row))
   }
-  turn.after.push(() => held.emit({ type: 'thread', thread_id: textId('thread', thread.id), cursor: String(held.arrival()) }))
+  turn.after.push(() =>
+    held.emit({ type: 'thread', thread_id: textId('thread', thread.id), cursor: String(held.arrival()) }),
+  )
 }
 
 /** A few of a peer's refused entries are kept as proof of what it sends; one delivery does not push out the proofs of others. */
 const PROOFS_COUNT_MAX = 4
 
-function noteRefused(held: Held, turn: Turn, admitted: Admitted, proof: { refused: Refused; envelope: Uint8Array; from: Hex }): void {
+function noteRefused(
+  held: Held,
+  turn: Turn,
+  admitted: Admitted,
+  proof: { refused: Refused; envelope: Uint8Array; from: Hex },
+): void {
   const { refused, envelope, from } = proof
   countRefusal(held, refused.refusal)
   if (++admitted.refused > PROOFS_COUNT_MAX) return
-  const row = { refusal: refused.refusal, detail: refused.detail, from, envelope: toHex(envelope.slice(0, 16 * 1024)), at: held.system.clock.now() }
+  const row = {
+    refusal: refused.refusal,
+    detail: refused.detail,
+    from,
+    envelope: toHex(envelope.slice(0, 16 * 1024)),
+    at: held.system.clock.now(),
+  }
   turn.writes.push(...putRefused(held.proofs.next++, row, REFUSED_KEPT_COUNT_MAX))
 }

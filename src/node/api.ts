@@ -76,7 +76,17 @@ export interface EntryView {
   entry_id: string
   /** msg_… of a message; absent for other kinds. */
   message_id?: string
-  kind: 'create' | 'accept' | 'cancel' | 'complete' | 'message' | 'revise' | 'annotate' | 'resolve' | 'approve' | 'share'
+  kind:
+    | 'create'
+    | 'accept'
+    | 'cancel'
+    | 'complete'
+    | 'message'
+    | 'revise'
+    | 'annotate'
+    | 'resolve'
+    | 'approve'
+    | 'share'
   from: Party
   /** True if a device of this node's own member wrote it. */
   mine: boolean
@@ -375,7 +385,10 @@ export interface NodeEvent {
 export interface NodeApi {
   whoami(): Promise<WhoAmI>
   status(): Promise<NodeStatus>
-  listTeammates(params: { role?: 'member' | 'reader' | undefined; cursor?: string | undefined }): Promise<{ items: Teammate[]; next_cursor?: string }>
+  listTeammates(params: {
+    role?: 'member' | 'reader' | undefined
+    cursor?: string | undefined
+  }): Promise<{ items: Teammate[]; next_cursor?: string }>
   sendHandoff(params: NewHandoffParams, caller: Caller): Promise<HandoffResult>
   sendMessage(params: NewMessageParams, caller: Caller): Promise<MessageResult>
   getThread(params: GetThreadParams): Promise<ThreadView>
@@ -390,7 +403,10 @@ export interface NodeApi {
   listInvites(): Promise<{ items: InviteListing[] }>
   revokeInvite(params: { invite_id: string }): Promise<InviteListing>
   join(params: JoinParams, signal?: AbortSignal): Promise<JoinResult>
-  ping(params: { handle: string }, signal?: AbortSignal): Promise<{ items: { device: string; round_trip_ms?: number; path?: string; failure?: string }[] }>
+  ping(
+    params: { handle: string },
+    signal?: AbortSignal,
+  ): Promise<{ items: { device: string; round_trip_ms?: number; path?: string; failure?: string }[] }>
   /** Calls `listener` for each event until the returned function is called. */
   onEvent(listener: (event: NodeEvent) => void): () => void
 }

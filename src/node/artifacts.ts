@@ -11,14 +11,21 @@ function textField(input: ArtifactInput, field: string): string {
 }
 
 function optionalFields(input: ArtifactInput, fields: readonly string[]): Record<string, string> {
-  return Object.fromEntries(fields.flatMap((field) => (input[field] === undefined ? [] : [[field, textField(input, field)]])))
+  return Object.fromEntries(
+    fields.flatMap((field) => (input[field] === undefined ? [] : [[field, textField(input, field)]])),
+  )
 }
 
 /** The artifact that a body carries. Throws ApiError where fields are missing or do not fit the type. */
 export function toArtifact(input: ArtifactInput): Artifact {
   switch (input.type) {
     case 'file_diff':
-      return { type: 'file_diff', path: textField(input, 'path'), diff: textField(input, 'diff'), ...optionalFields(input, ['base_commit']) }
+      return {
+        type: 'file_diff',
+        path: textField(input, 'path'),
+        diff: textField(input, 'diff'),
+        ...optionalFields(input, ['base_commit']),
+      }
     case 'file_ref':
       return { type: 'file_ref', path: textField(input, 'path'), ...optionalFields(input, ['git_sha', 'lines']) }
     case 'test_command':
@@ -28,9 +35,17 @@ export function toArtifact(input: ArtifactInput): Artifact {
     case 'link':
       return { type: 'link', url: textField(input, 'url'), ...optionalFields(input, ['title']) }
     case 'file':
-      return { type: 'file', name: textField(input, 'name'), media_type: textField(input, 'media_type'), bytes: fileBytes(input) }
+      return {
+        type: 'file',
+        name: textField(input, 'name'),
+        media_type: textField(input, 'media_type'),
+        bytes: fileBytes(input),
+      }
     default:
-      throw new ApiError('invalid_params', `There is no artifact type ${String(input.type)}; there are ${ARTIFACT_TYPES.join(', ')}.`)
+      throw new ApiError(
+        'invalid_params',
+        `There is no artifact type ${String(input.type)}; there are ${ARTIFACT_TYPES.join(', ')}.`,
+      )
   }
 }
 
@@ -42,7 +57,8 @@ function fileBytes(input: ArtifactInput): Uint8Array {
   const base64 = textField(input, 'base64')
   const bytes = Buffer.from(base64, 'base64')
   // Node skips what is no base64, and would hand on other bytes than were meant.
-  if (bytes.toString('base64').replace(/=+$/, '') !== base64.replace(/=+$/, '')) throw new ApiError('invalid_params', 'artifact file: base64 is not base64')
+  if (bytes.toString('base64').replace(/=+$/, '') !== base64.replace(/=+$/, ''))
+    throw new ApiError('invalid_params', 'artifact file: base64 is not base64')
   return new Uint8Array(bytes)
 }
 
@@ -100,5 +116,7 @@ export function artifactLabels(artifact: Artifact): Record<string, string> {
 
 function labels(artifact: object, fields: readonly string[]): Record<string, string> {
   const found = artifact as Record<string, unknown>
-  return Object.fromEntries(fields.flatMap((field) => (typeof found[field] === 'string' ? [[field, found[field]]] : [])))
+  return Object.fromEntries(
+    fields.flatMap((field) => (typeof found[field] === 'string' ? [[field, found[field]]] : [])),
+  )
 }

@@ -28,7 +28,11 @@ export type AnyBody = { [K in BodyKind]: { kind: K; body: BodyOf<K> } }[BodyKind
  * What became of a body here. An unreadable one that is still sealed opens once its key comes; one
  * that opened and is not of its kind's shape will never be better.
  */
-export type Opened = { state: 'none' } | { state: 'missing' } | { state: 'unreadable'; why: string; isSealed: boolean } | ({ state: 'ok' } & AnyBody)
+export type Opened =
+  | { state: 'none' }
+  | { state: 'missing' }
+  | { state: 'unreadable'; why: string; isSealed: boolean }
+  | ({ state: 'ok' } & AnyBody)
 
 /** Opens the thread keys that `node` introduces or shares, if they are wrapped to this device. */
 export async function openThreadKeys(held: Held, thread: Thread, node: Node): Promise<Write[]> {
@@ -85,7 +89,9 @@ function bodyKeyOf(thread: Thread, entry: Entry): Uint8Array | undefined {
 export async function openContent(held: Held, thread: Thread, entry: Entry): Promise<Opened> {
   const { kind } = entry.header
   if (!hasBody(kind)) return { state: 'none' }
-  const sealed = thread.bodies.has(entry.id) ? (held.freshBodies.get(entry.id) ?? (await held.store.get('body', entry.id))) : undefined
+  const sealed = thread.bodies.has(entry.id)
+    ? (held.freshBodies.get(entry.id) ?? (await held.store.get('body', entry.id)))
+    : undefined
   return sealed ? openSealed(thread, entry, sealed) : { state: 'missing' }
 }
 
@@ -96,11 +102,16 @@ export function openSealed(thread: Thread, entry: Entry, sealed: Uint8Array): Op
   const key = bodyKeyOf(thread, entry)
   if (!key) return { state: 'unreadable', why: 'its key is not here', isSealed: true }
   const body: Checked<BodyOf<BodyKind>> = openBody(entry, kind, sealed, key)
-  return body.ok ? ({ state: 'ok', kind, body: body.value } as Opened) : { state: 'unreadable', why: body.refusal, isSealed: body.refusal === 'seal_broken' }
+  return body.ok
+    ? ({ state: 'ok', kind, body: body.value } as Opened)
+    : { state: 'unreadable', why: body.refusal, isSealed: body.refusal === 'seal_broken' }
 }
 
 /** The proposed action of a create's body, if it is the one that the header binds. */
-export function boundAction(thread: Thread, body: BodyOf<'create'>): { action: ProposedAction; digest: Hex } | undefined {
+export function boundAction(
+  thread: Thread,
+  body: BodyOf<'create'>,
+): { action: ProposedAction; digest: Hex } | undefined {
   const create = createOf(thread)
   const key = create && thread.keys.get(create.id)
   if (!create || !key || !body.proposed_action || create.header.ctl.action === null) return undefined

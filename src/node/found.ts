@@ -1,5 +1,14 @@
 /** Founds a workspace: the roster's first entry, with this device as its owner. */
-import { commitWorkspaceKey, hash, fromHex, phraseWords, signingKey, signRosterEntry, toHex, wrapWorkspaceKey } from '../../protocol/index.ts'
+import {
+  commitWorkspaceKey,
+  hash,
+  fromHex,
+  phraseWords,
+  signingKey,
+  signRosterEntry,
+  toHex,
+  wrapWorkspaceKey,
+} from '../../protocol/index.ts'
 import type { Store } from '../store/store.ts'
 import type { System } from '../system.ts'
 import { ApiError } from './api-error.ts'
@@ -36,7 +45,12 @@ export async function foundWorkspace(options: FoundOptions): Promise<{ handle: s
   // The prekey record names the workspace, which is the id of the entry that wraps to it: the wrap
   // names a prekey of no workspace yet, and the record for teammates is made afterwards.
   const first = await makePrekey({ system, deviceSeed: seed, ws: toHex(nonce), counter: 0 })
-  const wrap = await wrapWorkspaceKey(w, place, { device: key.public, prekey: first.prekey.id, x25519: first.prekey.x25519, ekm: system.dice(32) })
+  const wrap = await wrapWorkspaceKey(w, place, {
+    device: key.public,
+    prekey: first.prekey.id,
+    x25519: first.prekey.x25519,
+    ekm: system.dice(32),
+  })
   const genesis = signRosterEntry(
     {
       v: 1,

@@ -77,7 +77,8 @@ export function createHandoffs(parts: Parts): Handoffs {
         requireWriter(held)
         const recipient = requireRecipient(held, params.recipient)
         if (!prepared) throw noKeys(held, recipient)
-        const parent = params.parent_thread_id === undefined ? null : (await requireThread(held, params.parent_thread_id)).id
+        const parent =
+          params.parent_thread_id === undefined ? null : (await requireThread(held, params.parent_thread_id)).id
         rate.check(caller.session)
         const action = body.proposed_action
         const similar = similarThreads(held, recipient, body.summary)
@@ -95,7 +96,9 @@ export function createHandoffs(parts: Parts): Handoffs {
         const published = publishCreate(held, turn, { kind: 'create', ctl, body }, prepared.key)
         turn.after.push(() => announce(published))
         const { thread, node } = published
-        const unwrapped = devicesOf(requireRoster(held), recipient.id).filter((device) => !prepared.recipients.includes(device.key))
+        const unwrapped = devicesOf(requireRoster(held), recipient.id).filter(
+          (device) => !prepared.recipients.includes(device.key),
+        )
         return {
           ...commonView(held, thread),
           message_id: textId('message', node.entry.id),
@@ -103,7 +106,10 @@ export function createHandoffs(parts: Parts): Handoffs {
           revision_id: textId('revision', node.entry.id),
           artifact_ids: body.artifacts.map(artifactTextId),
           similar,
-          warnings: unwrapped.map((device) => `${deviceLabel(held.workspace, device.key)} cannot read this: its encryption key is not here yet.`),
+          warnings: unwrapped.map(
+            (device) =>
+              `${deviceLabel(held.workspace, device.key)} cannot read this: its encryption key is not here yet.`,
+          ),
         }
       })
     },
@@ -160,9 +166,12 @@ export function createHandoffs(parts: Parts): Handoffs {
         requireSide(held, thread, ['recipient'], 'complete')
         const outcome = params.outcome ?? 'done'
         if (stateOf(thread.tracker, thread.graph).status === 'pending') {
-          throw new ApiError('invalid_transition', 'This handoff was not accepted yet.', { hint: 'Accept it first, then complete it.' })
+          throw new ApiError('invalid_transition', 'This handoff was not accepted yet.', {
+            hint: 'Accept it first, then complete it.',
+          })
         }
-        if (outcome === 'done' && createOf(thread)?.header.ctl.action && verdictOf(thread.graph) !== 'approved') throw approvalRequired(thread)
+        if (outcome === 'done' && createOf(thread)?.header.ctl.action && verdictOf(thread.graph) !== 'approved')
+          throw approvalRequired(thread)
         rate.check(caller.session)
         publishIn(turn, thread, { kind: 'complete', ctl: { outcome }, body })
         return commonView(held, thread)
@@ -197,10 +206,14 @@ export function createHandoffs(parts: Parts): Handoffs {
         requireSide(held, thread, ['recipient'], verdict === 'approved' ? 'approve' : 'reject')
         const action = await requireAction(held, thread)
         if (stateOf(thread.tracker, thread.graph).status === 'pending') {
-          throw new ApiError('invalid_transition', 'This handoff was not accepted yet.', { hint: 'Accept it first: relay-node accept.' })
+          throw new ApiError('invalid_transition', 'This handoff was not accepted yet.', {
+            hint: 'Accept it first: relay-node accept.',
+          })
         }
         if (action !== params.digest.toLowerCase()) {
-          throw new ApiError('invalid_params', 'That is the digest of another action.', { hint: 'Run relay-node show and look at the action again.' })
+          throw new ApiError('invalid_params', 'That is the digest of another action.', {
+            hint: 'Run relay-node show and look at the action again.',
+          })
         }
         rate.check(caller.session)
         publishIn(turn, thread, { kind: 'approve', ctl: { action, verdict }, body })
@@ -248,17 +261,35 @@ async function prepareKey(held: Held, handle: string): Promise<PreparedKey | und
   const nonce = toHex(system.dice(32))
   const place = { ws, nonce, author: own }
   const wraps = await Promise.all(
-    [...from, ...to].map(({ device, prekey }) => wrapThreadKey(key, place, { device, prekey: prekey.id, x25519: prekey.x25519, ekm: system.dice(32) })),
+    [...from, ...to].map(({ device, prekey }) =>
+      wrapThreadKey(key, place, { device, prekey: prekey.id, x25519: prekey.x25519, ekm: system.dice(32) }),
+    ),
   )
   const senders = from.map(({ device }) => device).toSorted((a, b) => (a === own ? -1 : b === own ? 1 : a < b ? -1 : 1))
-  return { key, nonce, commit: commitThreadKey(key, { nonce, ws, device: own, prev: null }), senders, recipients: to.map(({ device }) => device), wraps }
+  return {
+    key,
+    nonce,
+    commit: commitThreadKey(key, { nonce, ws, device: own, prev: null }),
+    senders,
+    recipients: to.map(({ device }) => device),
+    wraps,
+  }
 }
 
 function noKeys(held: Held, recipient: Member): ApiError {
   const devices = devicesOf(requireRoster(held), recipient.id)
-  return new ApiError('recipient_not_found', devices.length === 0 ? `${recipient.name} has no laptop in this workspace.` : `The encryption key of ${recipient.name}'s laptop is not here yet.`, {
-    hint: devices.length === 0 ? `Invite ${recipient.name} again.` : 'It comes as soon as this node has met a teammate that is online; try again then.',
-  })
+  return new ApiError(
+    'recipient_not_found',
+    devices.length === 0
+      ? `${recipient.name} has no laptop in this workspace.`
+      : `The encryption key of ${recipient.name}'s laptop is not here yet.`,
+    {
+      hint:
+        devices.length === 0
+          ? `Invite ${recipient.name} again.`
+          : 'It comes as soon as this node has met a teammate that is online; try again then.',
+    },
+  )
 }
 
 /** Open handoffs to the same member with the same text. */
@@ -281,11 +312,21 @@ function requireOpen(held: Held, thread: Thread): void {
 
 function requireSide(held: Held, thread: Thread, sides: readonly ('sender' | 'recipient')[], verb: string): void {
   const side = sideOf(thread, held.workspace.key.public)
-  if (side === 'reader') throw new ApiError('forbidden', 'This thread was shared with you to read.', { hint: 'Only its sender and recipient write.' })
+  if (side === 'reader')
+    throw new ApiError('forbidden', 'This thread was shared with you to read.', {
+      hint: 'Only its sender and recipient write.',
+    })
   if (side && sides.includes(side)) return
-  throw new ApiError('not_authorized_transition', `Only the ${sides.join(' or ')} of a handoff may ${verb} it; here you are the ${side ?? 'outsider'}.`, {
-    hint: side === 'sender' ? 'You may send messages, and cancel while it is pending.' : 'You may accept, send messages and complete.',
-  })
+  throw new ApiError(
+    'not_authorized_transition',
+    `Only the ${sides.join(' or ')} of a handoff may ${verb} it; here you are the ${side ?? 'outsider'}.`,
+    {
+      hint:
+        side === 'sender'
+          ? 'You may send messages, and cancel while it is pending.'
+          : 'You may accept, send messages and complete.',
+    },
+  )
 }
 
 function requireRevision(thread: Thread, expected: string | undefined): void {
@@ -294,7 +335,10 @@ function requireRevision(thread: Thread, expected: string | undefined): void {
   const current = revisionIds(thread)
   const [id] = matchId('revision', expected, heads)
   if (id !== undefined && current.length === 1 && current[0] === textId('revision', id)) return
-  throw new ApiError('stale_revision', 'The record has moved on since that revision.', { hint: 'View the thread again and expect the current revision.', details: { current } })
+  throw new ApiError('stale_revision', 'The record has moved on since that revision.', {
+    hint: 'View the thread again and expect the current revision.',
+    details: { current },
+  })
 }
 
 function requireTurnsLeft(thread: Thread): void {
@@ -309,23 +353,34 @@ function requireTurnsLeft(thread: Thread): void {
 function approvalRequired(thread: Thread): ApiError {
   const id = textId('thread', thread.id)
   const verdict = verdictOf(thread.graph)
-  return new ApiError('approval_required', verdict === 'rejected' ? 'A human rejected the proposed action.' : 'No human of the recipient has approved the proposed action yet.', {
-    hint: `Ask your human to run: relay-node approve ${id} — or complete with outcome partial or declined.`,
-    details: { run: `relay-node approve ${id}`, verdict: verdict ?? 'none' },
-  })
+  return new ApiError(
+    'approval_required',
+    verdict === 'rejected'
+      ? 'A human rejected the proposed action.'
+      : 'No human of the recipient has approved the proposed action yet.',
+    {
+      hint: `Ask your human to run: relay-node approve ${id} — or complete with outcome partial or declined.`,
+      details: { run: `relay-node approve ${id}`, verdict: verdict ?? 'none' },
+    },
+  )
 }
 
 /** The digest of the thread's proposed action, if the action here is the one that the header binds. */
 async function requireAction(held: Held, thread: Thread): Promise<Hex> {
   const create = createOf(thread)
   if (!create || create.header.ctl.action === null) {
-    throw new ApiError('invalid_params', 'This handoff proposes no action.', { hint: 'There is nothing to approve or reject.' })
+    throw new ApiError('invalid_params', 'This handoff proposes no action.', {
+      hint: 'There is nothing to approve or reject.',
+    })
   }
   const opened = await openContent(held, thread, create)
   const bound = opened.state === 'ok' && opened.kind === 'create' ? boundAction(thread, opened.body) : undefined
   if (!bound) {
-    throw new ApiError('verification_failed', 'The proposed action here is not the one that the handoff names in public.', { hint: 'Approve nothing. Ask the sender in person.' })
+    throw new ApiError(
+      'verification_failed',
+      'The proposed action here is not the one that the handoff names in public.',
+      { hint: 'Approve nothing. Ask the sender in person.' },
+    )
   }
   return bound.digest
 }
-

@@ -35,7 +35,16 @@ import { matchId, requireMember } from './membership.ts'
 import type { Peers } from './peers.ts'
 import { decodeRow, putSecret } from './rows.ts'
 import { timeText } from './view.ts'
-import { admitPrekey, admitRoster, currentKey, handleOf, isRosterForked, rosterOf, rosterSuffix, rosterUndo } from './workspace.ts'
+import {
+  admitPrekey,
+  admitRoster,
+  currentKey,
+  handleOf,
+  isRosterForked,
+  rosterOf,
+  rosterSuffix,
+  rosterUndo,
+} from './workspace.ts'
 
 export interface Invites {
   /** Opens the door for the invites that are open, and closes it when they end. */
@@ -68,10 +77,15 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
     if (!roster || roster.owner !== workspace.key.public) {
       const owner = roster && roster.devices.get(roster.owner)
       throw new ApiError('forbidden', 'Only the owner of the workspace invites.', {
-        hint: owner ? `Ask ${handleOf(workspace, owner.member)} to run relay-node invite.` : 'Make a workspace first: relay-node init.',
+        hint: owner
+          ? `Ask ${handleOf(workspace, owner.member)} to run relay-node invite.`
+          : 'Make a workspace first: relay-node init.',
       })
     }
-    if (isRosterForked(workspace)) throw new ApiError('verification_failed', 'The roster has forked: it cannot change until that is settled.', { hint: 'Run relay-node doctor.' })
+    if (isRosterForked(workspace))
+      throw new ApiError('verification_failed', 'The roster has forked: it cannot change until that is settled.', {
+        hint: 'Run relay-node doctor.',
+      })
     return roster
   }
 
@@ -81,17 +95,30 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
   }
 
   function listing(roster: Roster, invite: Invite): InviteListing {
-    return { invite_id: textId('invite', invite.id), handle: `${invite.name}@${roster.name}`, expires_at: timeText(invite.expires), state: stateOf(invite) }
+    return {
+      invite_id: textId('invite', invite.id),
+      handle: `${invite.name}@${roster.name}`,
+      expires_at: timeText(invite.expires),
+      state: stateOf(invite),
+    }
   }
 
   /** Signs the next roster entry and takes it in like any other. */
   async function append(turn: Turn, statement: Pick<RosterHeader, 'kind' | 'ctl'>): Promise<Hex> {
     const roster = requireOwner()
-    const header = { v: PROTOCOL_VERSION, ws: roster.ws, n: roster.point[0] + 1, prev: roster.point[1], ts: system.clock.now(), ...statement } as RosterHeader
+    const header = {
+      v: PROTOCOL_VERSION,
+      ws: roster.ws,
+      n: roster.point[0] + 1,
+      prev: roster.point[1],
+      ts: system.clock.now(),
+      ...statement,
+    } as RosterHeader
     const entry = signRosterEntry(header, workspace.key)
     const admitted = await admitRoster(workspace, [entry.envelope])
     const refused = admitted.refused[0]
-    if (refused) throw new ApiError('invalid_params', `The roster does not allow this: ${refused.detail ?? refused.refusal}.`)
+    if (refused)
+      throw new ApiError('invalid_params', `The roster does not allow this: ${refused.detail ?? refused.refusal}.`)
     turn.writes.push(...admitted.writes)
     return entry.id
   }
@@ -102,7 +129,9 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
    */
   function isOwed(invite: Invite): boolean {
     if (invite.state !== 'used' || invite.expires <= system.clock.now()) return false
-    const joined = [...workspace.log.entries.values()].flatMap(({ header }) => (header.kind === 'add-device' && header.ctl.invite === invite.id ? [header.ctl.device] : []))
+    const joined = [...workspace.log.entries.values()].flatMap(({ header }) =>
+      header.kind === 'add-device' && header.ctl.invite === invite.id ? [header.ctl.device] : [],
+    )
     return joined.some((device) => peers.peerRow(device)?.met !== true)
   }
 
@@ -117,7 +146,9 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
     if (stopped) return
     const roster = rosterOf(workspace)
     const isOwner = roster?.owner === workspace.key.public
-    const open = isOwner ? [...roster.invites.values()].filter((invite) => stateOf(invite) === 'open' || isOwed(invite)) : []
+    const open = isOwner
+      ? [...roster.invites.values()].filter((invite) => stateOf(invite) === 'open' || isOwed(invite))
+      : []
     net.setJoinOpen(open.length > 0)
     for (const [id, stopAdvertising] of advertised) {
       if (open.some((invite) => invite.id === id)) continue
@@ -130,10 +161,16 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
     }
     const soonest = Math.min(...open.map((invite) => invite.expires))
     // Timers reach about 24 days; an invite that lasts longer is looked at again then.
-    if (open.length > 0) cancelTimer = system.clock.after(Math.min(2 ** 31 - 1, Math.max(0, soonest - system.clock.now()) + 1), refreshDoor)
+    if (open.length > 0)
+      cancelTimer = system.clock.after(
+        Math.min(2 ** 31 - 1, Math.max(0, soonest - system.clock.now()) + 1),
+        refreshDoor,
+      )
   }
   function refreshDoor(): void {
-    openDoor().catch((error: unknown) => system.log.warn('invites could not be made findable', { error: String(error) }))
+    openDoor().catch((error: unknown) =>
+      system.log.warn('invites could not be made findable', { error: String(error) }),
+    )
   }
 
   async function readSecret(invite: Hex): Promise<{ proofKey: Uint8Array; tag: string } | undefined> {
@@ -159,7 +196,13 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
     const isBack = state === 'used' && roster.devices.get(ask.device)?.removed === false
     if (state !== 'open' && !isBack) return refuse(state)
     const owner = workspace.key.public
-    const proof = proveOwner(secret.proofKey, { ws: roster.ws, invite: invite.id, owner, device: ask.device, nonce: ask.nonce })
+    const proof = proveOwner(secret.proofKey, {
+      ws: roster.ws,
+      invite: invite.id,
+      owner,
+      device: ask.device,
+      nonce: ask.nonce,
+    })
     await say({ t: 'offer', ws: roster.ws, invite: invite.id, owner, proof })
     const claim = await receive(stream, 'claim')
     if (!claim) return
@@ -171,7 +214,11 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
   }
 
   /** Adds the member and its first device, in one batch. */
-  async function takeJoiner(invite: Invite, claim: Extract<JoinMessage, { t: 'claim' }>, prekey: Prekey): Promise<JoinRefusal | undefined> {
+  async function takeJoiner(
+    invite: Invite,
+    claim: Extract<JoinMessage, { t: 'claim' }>,
+    prekey: Prekey,
+  ): Promise<JoinRefusal | undefined> {
     const refused = await held.turn(async (turn): Promise<JoinRefusal | undefined> => {
       const now = rosterOf(workspace)?.invites.get(invite.id)
       const state = now && stateOf(now)
@@ -186,7 +233,12 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
       if (!current) throw new Error('the owner holds the workspace key')
       turn.undo.push(rosterUndo(workspace))
       const place = { nonce: roster.nonce, epoch: current.epoch }
-      const wrap = await wrapWorkspaceKey(current.key, place, { device: prekey.device, prekey: prekey.id, x25519: prekey.x25519, ekm: system.dice(32) })
+      const wrap = await wrapWorkspaceKey(current.key, place, {
+        device: prekey.device,
+        prekey: prekey.id,
+        x25519: prekey.x25519,
+        ekm: system.dice(32),
+      })
       const { name, role, kind } = invite
       const member = await append(turn, { kind: 'add-member', ctl: { name, role, kind, invite: invite.id } })
       await append(turn, {
@@ -244,23 +296,38 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
     async invite(params) {
       const roster = requireOwner()
       const name = params.name.trim().toLowerCase()
-      if (!NAME.test(name)) throw new ApiError('invalid_params', `"${params.name}" is not a name.`, { hint: 'Take a-z, 0-9 and -, at most 32 characters.' })
-      if (memberByName(roster, name)) throw new ApiError('invalid_params', `${name}@${roster.name} is a member already.`, { hint: 'Take another name.' })
+      if (!NAME.test(name))
+        throw new ApiError('invalid_params', `"${params.name}" is not a name.`, {
+          hint: 'Take a-z, 0-9 and -, at most 32 characters.',
+        })
+      if (memberByName(roster, name))
+        throw new ApiError('invalid_params', `${name}@${roster.name} is a member already.`, {
+          hint: 'Take another name.',
+        })
       const addresses = net.addresses()
       if (params.standalone && addresses.length === 0) {
-        throw new ApiError('invalid_params', 'This laptop has no network address to put into a standalone code.', { hint: 'Connect to a network, or make a short code: relay-node invite NAME.' })
+        throw new ApiError('invalid_params', 'This laptop has no network address to put into a standalone code.', {
+          hint: 'Connect to a network, or make a short code: relay-node invite NAME.',
+        })
       }
       const secret = system.dice(SECRET_BYTES)
       const expires = system.clock.now() + (params.expires_s === undefined ? INVITE_TTL_MS : params.expires_s * 1000)
       const id = await held.turn(async (turn) => {
         turn.undo.push(rosterUndo(workspace))
-        const made = await append(turn, { kind: 'invite', ctl: { key: inviteKey(secret).public, name, role: 'member', kind: 'person', expires } })
+        const made = await append(turn, {
+          kind: 'invite',
+          ctl: { key: inviteKey(secret).public, name, role: 'member', kind: 'person', expires },
+        })
         turn.writes.push(putSecret(`invite/${made}`, encodeCanonical([ownerProofKey(secret), rendezvousTag(secret)])))
         return made
       })
       peers.workspaceChanged()
       await openDoor()
-      const inviter = { device: workspace.key.public, addresses: addresses.slice(0, STANDALONE_ADDRESSES_COUNT).map(withoutPeerId), expires }
+      const inviter = {
+        device: workspace.key.public,
+        addresses: addresses.slice(0, STANDALONE_ADDRESSES_COUNT).map(withoutPeerId),
+        expires,
+      }
       return {
         invite_id: textId('invite', id),
         code: encodeCode(params.standalone ? { secret, inviter } : { secret }),
@@ -278,7 +345,8 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
       const roster = requireOwner()
       const [id, ...others] = matchId('invite', params.invite_id, roster.invites.keys())
       const invite = id === undefined || others.length > 0 ? undefined : roster.invites.get(id)
-      if (!invite) throw new ApiError('invalid_params', 'There is no such invite.', { hint: 'relay-node invite list shows them.' })
+      if (!invite)
+        throw new ApiError('invalid_params', 'There is no such invite.', { hint: 'relay-node invite list shows them.' })
       if (invite.state === 'open') {
         await held.turn(async (turn) => {
           turn.undo.push(rosterUndo(workspace))
@@ -299,9 +367,11 @@ function withoutPeerId(address: string): string {
 }
 
 /** The next message, if it is the one that has to come now. */
-async function receive<T extends JoinMessage['t']>(stream: FrameStream, t: T): Promise<Extract<JoinMessage, { t: T }> | undefined> {
+async function receive<T extends JoinMessage['t']>(
+  stream: FrameStream,
+  t: T,
+): Promise<Extract<JoinMessage, { t: T }> | undefined> {
   const frame = await stream.receive()
   const message = frame && parseJoin(frame)
   return message?.ok && message.value.t === t ? (message.value as Extract<JoinMessage, { t: T }>) : undefined
 }
-

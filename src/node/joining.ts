@@ -41,11 +41,17 @@ export interface JoinParts {
 export async function joinWorkspace(parts: JoinParts, params: JoinParams, signal?: AbortSignal): Promise<JoinResult> {
   const { held } = parts
   if (ownMember(held.workspace)) {
-    throw new ApiError('invalid_params', 'This node is a member of a workspace already.', { hint: 'Set RELAY_NODE_HOME to another folder to join a second one.', details: { reason: 'member' } })
+    throw new ApiError('invalid_params', 'This node is a member of a workspace already.', {
+      hint: 'Set RELAY_NODE_HOME to another folder to join a second one.',
+      details: { reason: 'member' },
+    })
   }
   const code = parseCode(params.code)
   if (!code.ok) {
-    throw new ApiError('invalid_params', `That is not an invite code: ${code.detail ?? code.refusal}.`, { hint: 'Copy it once more, whole; nothing was sent.', details: { reason: 'code' } })
+    throw new ApiError('invalid_params', `That is not an invite code: ${code.detail ?? code.refusal}.`, {
+      hint: 'Copy it once more, whole; nothing was sent.',
+      details: { reason: 'code' },
+    })
   }
   const { promise: over, resolve: end } = Promise.withResolvers<void>()
   const controller = new AbortController()
@@ -87,13 +93,21 @@ function unreachable(cause: NetError): ApiError {
 /** The inviter's node serves strangers only while an invite is open there, so it cannot say itself what became of this one. */
 function doorClosed(code: InviteCode, now: number): ApiError {
   if (code.inviter && code.inviter.expires <= now) return refusedBy('expired')
-  return new ApiError('forbidden', 'The inviter’s laptop answers, and has no invite open: this one was used, was withdrawn, or has ended.', {
-    hint: 'If you did not use it yourself, tell the inviter at once. Ask for a new one: relay-node invite NAME.',
-    details: { reason: 'closed' },
-  })
+  return new ApiError(
+    'forbidden',
+    'The inviter’s laptop answers, and has no invite open: this one was used, was withdrawn, or has ended.',
+    {
+      hint: 'If you did not use it yourself, tell the inviter at once. Ask for a new one: relay-node invite NAME.',
+      details: { reason: 'closed' },
+    },
+  )
 }
 
-async function findInviter({ net }: JoinParts, code: InviteCode, signal: AbortSignal): Promise<{ device: Hex; addresses: readonly string[] }> {
+async function findInviter(
+  { net }: JoinParts,
+  code: InviteCode,
+  signal: AbortSignal,
+): Promise<{ device: Hex; addresses: readonly string[] }> {
   if (code.inviter) return code.inviter
   return net.find(rendezvousTag(code.secret), signal)
 }
@@ -101,7 +115,10 @@ async function findInviter({ net }: JoinParts, code: InviteCode, signal: AbortSi
 const REFUSED: Record<JoinRefusal, [message: string, hint: string]> = {
   unknown: ['The inviter does not know this invite.', 'Ask for a new one: relay-node invite NAME.'],
   expired: ['This invite has expired.', 'Ask for a new one: relay-node invite NAME.'],
-  used: ['This invite was used already; it works once.', 'If that was not you, tell the inviter at once. Ask for a new one: relay-node invite NAME.'],
+  used: [
+    'This invite was used already; it works once.',
+    'If that was not you, tell the inviter at once. Ask for a new one: relay-node invite NAME.',
+  ],
   withdrawn: ['This invite was withdrawn.', 'Ask the inviter for a new one: relay-node invite NAME.'],
   busy: ['The inviter is busy with others that join.', 'Try again in a minute.'],
   proof: ['The inviter refused the proof of this invite.', 'Ask for a new one: relay-node invite NAME.'],
@@ -114,7 +131,10 @@ function refusedBy(reason: JoinRefusal): ApiError {
 }
 
 function distrust(why: string): ApiError {
-  return new ApiError('verification_failed', `Whoever answered is not the inviter: ${why}.`, { hint: 'Join nothing. Ask the inviter in person for a new invite.', details: { reason: 'proof' } })
+  return new ApiError('verification_failed', `Whoever answered is not the inviter: ${why}.`, {
+    hint: 'Join nothing. Ask the inviter in person for a new invite.',
+    details: { reason: 'proof' },
+  })
 }
 
 async function expect<T extends JoinMessage['t']>(stream: FrameStream, t: T): Promise<Extract<JoinMessage, { t: T }>> {
@@ -136,7 +156,8 @@ async function converse(parts: JoinParts, code: InviteCode, owner: Hex, stream: 
   await say({ t: 'ask', v: PROTOCOL_VERSION, key: key.public, device, nonce })
   const offer = await expect(stream, 'offer')
   const stated = { ws: offer.ws, invite: offer.invite, owner, device, nonce }
-  if (offer.owner !== owner || !checkOwner(ownerProofKey(code.secret), stated, offer.proof)) throw distrust('it cannot prove that it made the invite')
+  if (offer.owner !== owner || !checkOwner(ownerProofKey(code.secret), stated, offer.proof))
+    throw distrust('it cannot prove that it made the invite')
   const known = rosterOf(workspace)?.ws
   if (known !== undefined && known !== offer.ws) throw distrust('it answers for another workspace than this home holds')
   const prekey = await prekeyFor(parts, offer.ws)
@@ -150,7 +171,7 @@ async function converse(parts: JoinParts, code: InviteCode, owner: Hex, stream: 
   })
   const roster: Uint8Array[] = []
   const prekeys: Uint8Array[] = [prekey.bytes]
-  for (let last = false; !last; ) {
+  for (let last = false; !last;) {
     const welcome = await expect(stream, 'welcome')
     roster.push(...welcome.roster)
     prekeys.push(...welcome.prekeys)
@@ -180,7 +201,10 @@ async function prekeyFor({ held, seed }: JoinParts, ws: Hex): Promise<Prekey> {
   return made.prekey
 }
 
-async function takeRoster(held: Held, welcome: { ws: Hex; roster: Uint8Array[]; prekeys: Uint8Array[] }): Promise<Roster> {
+async function takeRoster(
+  held: Held,
+  welcome: { ws: Hex; roster: Uint8Array[]; prekeys: Uint8Array[] },
+): Promise<Roster> {
   const { workspace } = held
   return held.turn(async (turn) => {
     turn.undo.push(rosterUndo(workspace))
@@ -191,7 +215,8 @@ async function takeRoster(held: Held, welcome: { ws: Hex; roster: Uint8Array[]; 
       if (prekey.ok) turn.writes.push(...prekey.value)
     }
     const roster = rosterOf(workspace)
-    if (admitted.refused[0] || !roster || !ownMember(workspace)) throw distrust('the roster that it sent does not hold together')
+    if (admitted.refused[0] || !roster || !ownMember(workspace))
+      throw distrust('the roster that it sent does not hold together')
     return roster
   })
 }

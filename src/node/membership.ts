@@ -11,16 +11,26 @@ export function requireMember(held: Held): Member {
   const member = ownMember(held.workspace)
   if (member) return member
   const revoked = ownDevice(held.workspace) !== undefined
-  throw new ApiError('unauthenticated', revoked ? 'This device was removed from its workspace.' : 'This node belongs to no workspace yet.', {
-    hint: revoked ? 'Ask the workspace owner for a new invite.' : 'Its human runs relay-node init to make a workspace, or relay-node join with an invite.',
-  })
+  throw new ApiError(
+    'unauthenticated',
+    revoked ? 'This device was removed from its workspace.' : 'This node belongs to no workspace yet.',
+    {
+      hint: revoked
+        ? 'Ask the workspace owner for a new invite.'
+        : 'Its human runs relay-node init to make a workspace, or relay-node join with an invite.',
+    },
+  )
 }
 
 /** A member who may write. */
 export function requireWriter(held: Held): Member {
   const member = requireMember(held)
   if (member.role === 'reader') {
-    throw new ApiError('forbidden', 'You are a reader in this workspace: you may read what was shared with you, and write nothing.', { hint: 'Ask the workspace owner for the role member.' })
+    throw new ApiError(
+      'forbidden',
+      'You are a reader in this workspace: you may read what was shared with you, and write nothing.',
+      { hint: 'Ask the workspace owner for the role member.' },
+    )
   }
   return member
 }
@@ -30,16 +40,24 @@ export function requireRecipient(held: Held, handle: string): Member {
   const me = requireMember(held)
   const member = resolveHandle(held.workspace, handle)
   if (!member) {
-    const known = [...(rosterOf(held.workspace)?.members.values() ?? [])].filter((other) => !other.removed && other.id !== me.id)
+    const known = [...(rosterOf(held.workspace)?.members.values() ?? [])].filter(
+      (other) => !other.removed && other.id !== me.id,
+    )
     throw new ApiError('recipient_not_found', 'No member of this workspace has that handle.', {
-      hint: known.length > 0 ? 'Call list_teammates (relay-node status) for the handles there are.' : 'Invite a teammate first: relay-node invite NAME.',
+      hint:
+        known.length > 0
+          ? 'Call list_teammates (relay-node status) for the handles there are.'
+          : 'Invite a teammate first: relay-node invite NAME.',
       details: { handles: known.map((other) => handleOf(held.workspace, other.id)) },
     })
   }
   if (member.id === me.id) {
-    throw new ApiError('invalid_params', 'A handoff goes to another member, not to oneself.', { hint: 'Name a teammate; list_teammates shows them.' })
+    throw new ApiError('invalid_params', 'A handoff goes to another member, not to oneself.', {
+      hint: 'Name a teammate; list_teammates shows them.',
+    })
   }
-  if (member.role === 'reader') throw new ApiError('forbidden', `${handleOf(held.workspace, member.id)} is a reader and cannot take a handoff.`)
+  if (member.role === 'reader')
+    throw new ApiError('forbidden', `${handleOf(held.workspace, member.id)} is a reader and cannot take a handoff.`)
   return member
 }
 
@@ -78,7 +96,8 @@ function unknownThread(): ApiError {
 export async function requireThread(held: Held, typed: string): Promise<Thread> {
   const mine = [...held.facts].flatMap(([id, facts]) => (facts.side === null ? [] : [id]))
   const [id, ...others] = matchId('thread', typed, mine)
-  if (others.length > 0) throw new ApiError('invalid_params', 'Several threads begin like this.', { hint: 'Give more of the id.' })
+  if (others.length > 0)
+    throw new ApiError('invalid_params', 'Several threads begin like this.', { hint: 'Give more of the id.' })
   if (id === undefined) throw unknownThread()
   const thread = await held.threads.load(id)
   if (!createOf(thread) || !sideOf(thread, held.workspace.key.public)) throw unknownThread()

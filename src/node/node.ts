@@ -49,7 +49,11 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   }
   const peers = createPeers({ held, net, onMet: () => invites.refresh() })
   const invites = createInvites({ held, net, peers })
-  const handoffs = createHandoffs({ held, rate: createRateLimit(() => system.clock.now()), announce: (published) => peers.announce(published) })
+  const handoffs = createHandoffs({
+    held,
+    rate: createRateLimit(() => system.clock.now()),
+    announce: (published) => peers.announce(published),
+  })
   const team = createTeam({ held, net, peers, version, startedAt: system.clock.now() })
   await peers.start((stream) => invites.onJoin(stream))
   await invites.start()
@@ -60,7 +64,9 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const api: NodeApi = {
     whoami: async () => team.whoami(),
     status: async () => team.status(),
-    listTeammates: async ({ role }) => ({ items: team.teammates().filter((teammate) => role === undefined || teammate.role === role) }),
+    listTeammates: async ({ role }) => ({
+      items: team.teammates().filter((teammate) => role === undefined || teammate.role === role),
+    }),
     sendHandoff: (params, caller) => handoffs.sendHandoff(params, caller),
     sendMessage: (params, caller) => handoffs.sendMessage(params, caller),
     getThread: (params) => getThread(held, params),
@@ -74,7 +80,8 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     invite: (params) => invites.invite(params),
     listInvites: () => invites.list(),
     revokeInvite: (params) => invites.revoke(params),
-    join: (params, signal) => joinWorkspace({ held, net, seed, deviceName, onChanged: () => peers.workspaceChanged() }, params, signal),
+    join: (params, signal) =>
+      joinWorkspace({ held, net, seed, deviceName, onChanged: () => peers.workspaceChanged() }, params, signal),
     ping: (params, signal) => pingMember(held, net, params.handle, signal),
     onEvent: (listener) => held.onEvent(listener),
   }
@@ -91,11 +98,19 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   }
 }
 
-async function pingMember(held: Held, net: Net, handle: string, signal: AbortSignal | undefined): ReturnType<NodeApi['ping']> {
+async function pingMember(
+  held: Held,
+  net: Net,
+  handle: string,
+  signal: AbortSignal | undefined,
+): ReturnType<NodeApi['ping']> {
   requireMember(held)
   const member = resolveHandle(held.workspace, handle)
   const roster = rosterOf(held.workspace)
-  if (!member || !roster) throw new ApiError('recipient_not_found', 'No member of this workspace has that handle.', { hint: 'relay-node status shows them.' })
+  if (!member || !roster)
+    throw new ApiError('recipient_not_found', 'No member of this workspace has that handle.', {
+      hint: 'relay-node status shows them.',
+    })
   const others = devicesOf(roster, member.id).filter(({ key }) => key !== held.workspace.key.public)
   const items = await Promise.all(
     others.map(async ({ key }) => {
@@ -121,7 +136,11 @@ function guarded(api: NodeApi): NodeApi {
         return await method(...args)
       } catch (error) {
         if (!(error instanceof StoreError)) throw error
-        throw new ApiError('internal', `Nothing was saved: ${error.message}`, { hint: 'Run relay-node doctor. What was saved before is safe.', details: { store: error.code }, cause: error })
+        throw new ApiError('internal', `Nothing was saved: ${error.message}`, {
+          hint: 'Run relay-node doctor. What was saved before is safe.',
+          details: { store: error.code },
+          cause: error,
+        })
       }
     }
   return {

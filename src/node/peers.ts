@@ -79,7 +79,9 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
       onAdmitted,
       onWorkspaceChanged: workspaceChanged,
       onInSync: (device) => {
-        recoveredWith(held, device).catch((error: unknown) => system.log.warn('a thread could not be marked as recovered', { error: String(error) }))
+        recoveredWith(held, device).catch((error: unknown) =>
+          system.log.warn('a thread could not be marked as recovered', { error: String(error) }),
+        )
       },
       onHello(device, hello) {
         const isNew = rows.get(device)?.met !== true
@@ -100,7 +102,10 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
   function withinBudget(author: Hex): boolean {
     const now = system.clock.now()
     const budget = budgets.get(author) ?? { left: GOSSIP_BURST_COUNT, at: now }
-    budget.left = Math.min(GOSSIP_BURST_COUNT, budget.left + (Math.max(0, now - budget.at) / 1000) * GOSSIP_PER_SECOND_COUNT)
+    budget.left = Math.min(
+      GOSSIP_BURST_COUNT,
+      budget.left + (Math.max(0, now - budget.at) / 1000) * GOSSIP_PER_SECOND_COUNT,
+    )
     budget.at = now
     budgets.set(author, budget)
     if (budget.left < 1) return false
@@ -151,7 +156,8 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
     if (current && topic !== undefined) {
       let plain = encodeGossip({ t: 'entry', envelope: node.entry.envelope, body: sealed ?? null })
       // Four bytes of the padded size hold the length.
-      if (plain.length > GOSSIP_SIZE_BYTES_MAX - 4) plain = encodeGossip({ t: 'hint', th: thread.id, heads: [node.entry.id] })
+      if (plain.length > GOSSIP_SIZE_BYTES_MAX - 4)
+        plain = encodeGossip({ t: 'hint', th: thread.id, heads: [node.entry.id] })
       const data = sealEnvelope(plain, { ...current, salt: system.dice(32) })
       net.publish(topic, data).catch((error: unknown) => system.log.debug('gossip failed', { error: String(error) }))
     }

@@ -26,7 +26,9 @@ import { emptyThread, takeIn, type Thread } from './threads.ts'
 import { isRosterForked, rosterOf } from './workspace.ts'
 
 /** What an own entry says. `body` is there exactly for kinds that have one. */
-export type Statement = { [K in Kind]: { kind: K; ctl: CtlOf<K> } & (K extends BodyKind ? { body: BodyOf<K> } : { body?: never }) }[Kind]
+export type Statement = {
+  [K in Kind]: { kind: K; ctl: CtlOf<K> } & (K extends BodyKind ? { body: BodyOf<K> } : { body?: never })
+}[Kind]
 
 export interface Published {
   readonly thread: Thread
@@ -37,14 +39,22 @@ export interface Published {
 /** Says something in a thread that is held; its body fits. Throws ApiError where this laptop may not, or may no more. */
 export function publish(held: Held, turn: Turn, thread: Thread, statement: Statement): Published {
   if (thread.row?.recovering) {
-    throw new ApiError('state_changed', 'The store of this laptop was repaired, and a part of this thread may be missing here.', {
-      hint: 'It can be written again as soon as a laptop of the other side was reachable once. relay-node status shows who is.',
-    })
+    throw new ApiError(
+      'state_changed',
+      'The store of this laptop was repaired, and a part of this thread may be missing here.',
+      {
+        hint: 'It can be written again as soon as a laptop of the other side was reachable once. relay-node status shows who is.',
+      },
+    )
   }
   if (hasForked(held, thread)) {
-    throw new ApiError('verification_failed', 'Two histories of this thread are signed with the key of this laptop: its home was copied or restored from an old copy.', {
-      hint: 'Use only one of the copies. Run relay-node doctor; the other side can hand off anew.',
-    })
+    throw new ApiError(
+      'verification_failed',
+      'Two histories of this thread are signed with the key of this laptop: its home was copied or restored from an old copy.',
+      {
+        hint: 'Use only one of the copies. Run relay-node doctor; the other side can hand off anew.',
+      },
+    )
   }
   const own = thread.graph.byDevice.get(held.workspace.key.public) ?? []
   const prev = own.at(-1)
@@ -59,7 +69,12 @@ export function publish(held: Held, turn: Turn, thread: Thread, statement: State
 }
 
 /** Begins a thread with a create, under the key that its wraps carry. */
-export function publishCreate(held: Held, turn: Turn, statement: Extract<Statement, { kind: 'create' }>, key: Uint8Array): Published {
+export function publishCreate(
+  held: Held,
+  turn: Turn,
+  statement: Extract<Statement, { kind: 'create' }>,
+  key: Uint8Array,
+): Published {
   const header = draft(held, statement, { th: null, seq: 0, prev: null, deps: [] })
   return seal(held, turn, { thread: undefined, header, statement, key, keyId: null })
 }
@@ -72,13 +87,27 @@ export function hasForked(held: Held, thread: Thread): boolean {
 function draft(held: Held, statement: Statement, place: Pick<Draft, 'th' | 'seq' | 'prev' | 'deps'>): Draft {
   const roster = rosterOf(held.workspace)
   if (!roster || isRosterForked(held.workspace)) {
-    throw new ApiError('verification_failed', 'The owner of this workspace signed two rosters that contradict each other. Nothing is written until that is settled.', {
-      hint: 'Run relay-node doctor, and ask the workspace owner in person.',
-    })
+    throw new ApiError(
+      'verification_failed',
+      'The owner of this workspace signed two rosters that contradict each other. Nothing is written until that is settled.',
+      {
+        hint: 'Run relay-node doctor, and ask the workspace owner in person.',
+      },
+    )
   }
   const { kind, ctl } = statement
   const ts = held.system.clock.now()
-  return { v: PROTOCOL_VERSION, ws: roster.ws, ...place, dev: held.workspace.key.public, ros: roster.point, kind, ctl, body: null, ts } as Draft
+  return {
+    v: PROTOCOL_VERSION,
+    ws: roster.ws,
+    ...place,
+    dev: held.workspace.key.public,
+    ros: roster.point,
+    kind,
+    ctl,
+    body: null,
+    ts,
+  } as Draft
 }
 
 /** The heads that this device saw beside its own newest entry: those that it, and that no other, includes. */
@@ -104,7 +133,10 @@ function seal(held: Held, turn: Turn, sealing: Sealing): Published {
   let { header } = sealing
   let sealed: Uint8Array | undefined
   if (hasBody(statement.kind) && statement.body !== undefined) {
-    if (!key) throw new ApiError('verification_failed', 'The key of this thread is not on this device.', { hint: 'Ask the other side to send the handoff anew.' })
+    if (!key)
+      throw new ApiError('verification_failed', 'The key of this thread is not on this device.', {
+        hint: 'Ask the other side to send the handoff anew.',
+      })
     const plain = encodeBody(statement.kind, statement.body as BodyOf<BodyKind>)
     ;({ header, sealed } = sealBody(header, plain, { key, keyId, iv: held.system.dice(32) }))
   }
@@ -118,7 +150,10 @@ function seal(held: Held, turn: Turn, sealing: Sealing): Published {
     })
   }
   // Whoever calls has checked the rules in the words of the local interface; this is the last line.
-  if (judged.ok !== true) throw new Error(`own ${header.kind} is not admitted: ${judged.ok === false ? `${judged.refusal} ${judged.detail ?? ''}` : 'missing parents'}`)
+  if (judged.ok !== true)
+    throw new Error(
+      `own ${header.kind} is not admitted: ${judged.ok === false ? `${judged.refusal} ${judged.detail ?? ''}` : 'missing parents'}`,
+    )
   const arrival = { number: turn.nextArrival(), at: held.system.clock.now() }
   takeIn(thread, judged.value, arrival)
   turn.writes.push(putEntry(thread.id, { envelope: entry.envelope, arrival: arrival.number, receivedAt: arrival.at }))

@@ -11,7 +11,15 @@ import {
   type Status,
   textId,
 } from '../../protocol/index.ts'
-import type { ArtifactParams, ArtifactSlice, GetThreadParams, InboxItem, InboxPage, ListThreadsParams, ThreadView } from './api.ts'
+import type {
+  ArtifactParams,
+  ArtifactSlice,
+  GetThreadParams,
+  InboxItem,
+  InboxPage,
+  ListThreadsParams,
+  ThreadView,
+} from './api.ts'
 import { ApiError } from './api-error.ts'
 import { artifactBytes, artifactFacts } from './artifacts.ts'
 import { factsOf, type Held, type Turn } from './held.ts'
@@ -24,7 +32,10 @@ import { handleOf } from './workspace.ts'
 function parseCursor(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined
   const number = Number(cursor)
-  if (!Number.isSafeInteger(number) || number < 0) throw new ApiError('invalid_params', 'That is not a cursor of this node.', { hint: 'Leave the cursor out to begin anew.' })
+  if (!Number.isSafeInteger(number) || number < 0)
+    throw new ApiError('invalid_params', 'That is not a cursor of this node.', {
+      hint: 'Leave the cursor out to begin anew.',
+    })
   return number
 }
 
@@ -43,7 +54,10 @@ export function getThread(held: Held, params: GetThreadParams): Promise<ThreadVi
 function requireRevision(thread: Thread, typed: string): void {
   const revisions = [...thread.graph.byKind.create, ...thread.graph.byKind.revise].map((node) => node.entry.id)
   if (matchId('revision', typed, revisions).length !== 1) {
-    throw new ApiError('invalid_params', 'The thread has no such revision.', { hint: 'Leave revision_id out for the newest.', details: { current: revisionIds(thread) } })
+    throw new ApiError('invalid_params', 'The thread has no such revision.', {
+      hint: 'Leave revision_id out for the newest.',
+      details: { current: revisionIds(thread) },
+    })
   }
 }
 
@@ -63,7 +77,8 @@ export function markRead(held: Held, turn: Turn, thread: Thread, last: number): 
   turn.writes.push(putThreadRow(thread.id, next))
   turn.after.push(() => {
     held.setFacts(thread.id, factsOf(next))
-    if (next.unread !== row.unread) held.emit({ type: 'thread', thread_id: textId('thread', thread.id), cursor: String(held.arrival()) })
+    if (next.unread !== row.unread)
+      held.emit({ type: 'thread', thread_id: textId('thread', thread.id), cursor: String(held.arrival()) })
   })
 }
 
@@ -72,7 +87,8 @@ const OPEN: readonly Status[] = ['pending', 'accepted']
 export async function listThreads(held: Held, params: ListThreadsParams, signal?: AbortSignal): Promise<InboxPage> {
   requireMember(held)
   const page = await inboxPage(held, params)
-  if (params.wait_s === undefined || params.wait_s === 0 || page.items.some((item) => item.unread_count > 0)) return page
+  if (params.wait_s === undefined || params.wait_s === 0 || page.items.some((item) => item.unread_count > 0))
+    return page
   const arrived = await nextArrival(held, params, signal)
   return { ...(await inboxPage(held, params)), timed_out: !arrived }
 }
@@ -109,7 +125,8 @@ async function inboxPage(held: Held, params: ListThreadsParams): Promise<InboxPa
   let last = 0
   for await (const { arrival, thread, row } of readInbox(held.store, before)) {
     if (row.side === null || !status.includes(row.status) || (side !== undefined && row.side !== side)) continue
-    if (items.length >= Math.min(limit, INBOX_PAGE_COUNT_MAX)) return { items, next_cursor: String(last), timed_out: false }
+    if (items.length >= Math.min(limit, INBOX_PAGE_COUNT_MAX))
+      return { items, next_cursor: String(last), timed_out: false }
     items.push(inboxItem(held, thread, row))
     last = arrival
   }
@@ -139,7 +156,10 @@ export function readArtifact(held: Held, params: ArtifactParams): Promise<Artifa
     requireMember(held)
     const thread = await requireThread(held, params.thread_id)
     const found = await findArtifact(held, thread, (id) => matchId('artifact', params.artifact_id, [id]).length > 0)
-    if (!found) throw new ApiError('artifact_not_found', 'The thread has no such artifact, or its entry is not here yet.', { hint: 'Call view_thread for the artifacts there are.' })
+    if (!found)
+      throw new ApiError('artifact_not_found', 'The thread has no such artifact, or its entry is not here yet.', {
+        hint: 'Call view_thread for the artifacts there are.',
+      })
     const { artifact, node } = found
     const bytes = artifactBytes(artifact)
     const offset = Math.min(params.offset ?? 0, bytes.length)
@@ -165,14 +185,22 @@ export function readArtifact(held: Held, params: ArtifactParams): Promise<Artifa
 }
 
 /** A slice as text where it is UTF-8, shortened by up to three bytes so that it ends with a whole character; else as base64. */
-function sliceText(bytes: Uint8Array, offset: number, wanted: number): { encoding: 'utf8' | 'base64'; text: string; length: number } {
+function sliceText(
+  bytes: Uint8Array,
+  offset: number,
+  wanted: number,
+): { encoding: 'utf8' | 'base64'; text: string; length: number } {
   const slice = bytes.subarray(offset, offset + wanted)
   if (slice.length === 0) return { encoding: 'utf8', text: '', length: 0 }
   const isLast = offset + slice.length >= bytes.length
   for (let cut = 0; cut <= (isLast ? 0 : 3) && cut < slice.length; cut++) {
     const part = slice.subarray(0, slice.length - cut)
     try {
-      return { encoding: 'utf8', text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(part), length: part.length }
+      return {
+        encoding: 'utf8',
+        text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(part),
+        length: part.length,
+      }
     } catch {
       // Not a whole number of characters, or not text at all.
     }

@@ -22,7 +22,8 @@ export async function clearLists(store: Store): Promise<void> {
   let arrival = 0
   for await (const [key] of store.range('entry')) arrival = Math.max(arrival, Number(key.slice(key.indexOf('/') + 1)))
   const writes: Write[] = [putArrival(arrival)]
-  for (const space of ['inbox', 'outbox'] satisfies Space[]) for await (const [key] of store.range(space)) writes.push({ type: 'del', space, key })
+  for (const space of ['inbox', 'outbox'] satisfies Space[])
+    for await (const [key] of store.range(space)) writes.push({ type: 'del', space, key })
   await store.batch(writes)
 }
 
@@ -36,8 +37,16 @@ export async function rebuildLists(held: Held, lossy: boolean): Promise<void> {
       const thread = await held.threads.load(id)
       const read = thread.row?.read ?? 0
       thread.row = undefined
-      const sealed = await held.store.getMany('body', thread.graph.nodes.map((node) => node.entry.id))
-      settle(held, turn, thread, thread.graph.nodes.map((node, i) => ({ node, sealed: sealed[i] })))
+      const sealed = await held.store.getMany(
+        'body',
+        thread.graph.nodes.map((node) => node.entry.id),
+      )
+      settle(
+        held,
+        turn,
+        thread,
+        thread.graph.nodes.map((node, i) => ({ node, sealed: sealed[i] })),
+      )
       markRead(held, turn, thread, read)
       if (lossy) markRecovering(turn, thread, true)
       for (const node of thread.graph.byDevice.get(held.workspace.key.public) ?? []) {

@@ -1,5 +1,12 @@
 /** What lies in the store: keys and values of every space. The only file that knows their form. */
-import { decodeCanonical, encodeCanonical, type Hex, type Intent, type Status, type Value } from '../../protocol/index.ts'
+import {
+  decodeCanonical,
+  encodeCanonical,
+  type Hex,
+  type Intent,
+  type Status,
+  type Value,
+} from '../../protocol/index.ts'
 import type { Store, Write } from '../store/store.ts'
 
 const ARRIVAL_DIGITS = 12
@@ -110,13 +117,16 @@ export interface InboxRow {
 
 /** Threads with news before `before` (all if undefined), newest first. */
 export async function* readInbox(store: Store, before?: number): AsyncIterable<InboxRow> {
-  for (let last = before; ; ) {
+  for (let last = before; ;) {
     const places: { arrival: number; thread: Hex }[] = []
     const bound = last === undefined ? {} : { lt: arrivalKey(last) }
     for await (const [key, value] of store.range('inbox', { ...bound, reverse: true, limit: INBOX_BATCH_COUNT })) {
       places.push({ arrival: Number(key), thread: decodeRow(value) as Hex })
     }
-    const rows = await store.getMany('thread', places.map(({ thread }) => thread))
+    const rows = await store.getMany(
+      'thread',
+      places.map(({ thread }) => thread),
+    )
     for (const [i, place] of places.entries()) {
       const row = rows[i]
       if (row) yield { ...place, row: decodeJson(row) as ThreadRow }
@@ -163,7 +173,8 @@ export async function getReceipt(store: Store, scope: string, key: string): Prom
 /** Deletions of the receipts made before `before` (ms). */
 export async function oldReceipts(store: Store, before: number): Promise<Write[]> {
   const writes: Write[] = []
-  for await (const [key, value] of store.range('receipt')) if ((decodeJson(value) as Receipt).at < before) writes.push({ type: 'del', space: 'receipt', key })
+  for await (const [key, value] of store.range('receipt'))
+    if ((decodeJson(value) as Receipt).at < before) writes.push({ type: 'del', space: 'receipt', key })
   return writes
 }
 
@@ -227,7 +238,8 @@ export function putSecret(name: string, value: Uint8Array): Write {
 }
 
 export async function* readSecrets(store: Store, prefix: string): AsyncIterable<[rest: string, value: Uint8Array]> {
-  for await (const [key, value] of store.range('secret', { gt: `${prefix}/`, lt: `${prefix}0` })) yield [key.slice(prefix.length + 1), value]
+  for await (const [key, value] of store.range('secret', { gt: `${prefix}/`, lt: `${prefix}0` }))
+    yield [key.slice(prefix.length + 1), value]
 }
 
 export function putBody(entry: Hex, sealed: Uint8Array): Write {

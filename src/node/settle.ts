@@ -1,5 +1,13 @@
 /** What follows when a thread gained entries: its row, its place in the inbox, the outbox, and who is told. */
-import { type Hex, isBefore, type Kind, type Node, PREVIEW_LENGTH_CHARS_MAX, hash, textId } from '../../protocol/index.ts'
+import {
+  type Hex,
+  isBefore,
+  type Kind,
+  type Node,
+  PREVIEW_LENGTH_CHARS_MAX,
+  hash,
+  textId,
+} from '../../protocol/index.ts'
 import { openSealed } from './contents.ts'
 import { cursorOf, factsOf, type Held, outboxOf, type Turn } from './held.ts'
 import { dropInbox, dropOutbox, putInbox, putOutbox, putThreadRow, type ThreadRow } from './rows.ts'
@@ -25,7 +33,13 @@ export function settle(held: Held, turn: Turn, thread: Thread, gained: readonly 
   if (!create) return
   const row = thread.row ?? newRow(held, thread)
   const state = stateOf(thread.tracker, thread.graph)
-  const next: ThreadRow = { ...row, status: state.status, final: state.final, waitingFor: [...state.waitingFor], heads: [...thread.graph.heads] }
+  const next: ThreadRow = {
+    ...row,
+    status: state.status,
+    final: state.final,
+    waitingFor: [...state.waitingFor],
+    heads: [...thread.graph.heads],
+  }
   const me = ownMember(held.workspace)?.id
   for (const { node, sealed } of gained) {
     const { kind, dev } = node.entry.header
@@ -47,7 +61,8 @@ export function settle(held: Held, turn: Turn, thread: Thread, gained: readonly 
   }
   turn.after.push(() => {
     held.setFacts(thread.id, factsOf(next))
-    if (next.arrival !== row.arrival) held.emit({ type: 'inbox', thread_id: textId('thread', thread.id), cursor: cursorOf(held) })
+    if (next.arrival !== row.arrival)
+      held.emit({ type: 'inbox', thread_id: textId('thread', thread.id), cursor: cursorOf(held) })
     held.emit({ type: 'thread', thread_id: textId('thread', thread.id), cursor: cursorOf(held) })
   })
 }
@@ -80,7 +95,12 @@ function newRow(held: Held, thread: Thread): ThreadRow {
 }
 
 /** Texts that a list shows the beginning of. */
-export function applyPreview(thread: Thread, row: ThreadRow, gained: { node: Node; sealed: Uint8Array }, mine: boolean): void {
+export function applyPreview(
+  thread: Thread,
+  row: ThreadRow,
+  gained: { node: Node; sealed: Uint8Array },
+  mine: boolean,
+): void {
   const opened = openSealed(thread, gained.node.entry, gained.sealed)
   if (opened.state !== 'ok') return
   let text: string | undefined

@@ -73,7 +73,15 @@ export function createSyncSession(options: SyncOptions): SyncSession {
     const roster = rosterOf(workspace)
     if (!roster) return undefined
     const clock = held.system.clock.now()
-    return { t: 'hello', v: PROTOCOL_VERSION, ws: roster.ws, ros: roster.point, prekeys: heldPrekeysDigest(workspace), frame: FRAME_SIZE_BYTES_MAX, clock }
+    return {
+      t: 'hello',
+      v: PROTOCOL_VERSION,
+      ws: roster.ws,
+      ros: roster.point,
+      prekeys: heldPrekeysDigest(workspace),
+      frame: FRAME_SIZE_BYTES_MAX,
+      clock,
+    }
   }
 
   async function handle(message: SyncMessage): Promise<void> {
@@ -108,7 +116,8 @@ export function createSyncSession(options: SyncOptions): SyncSession {
   function onHello(message: SyncMessageOf<'hello'>): void {
     const prekeysHere = heldPrekeysDigest(workspace)
     const roster = rosterOf(workspace)
-    if (!roster || message.ws !== roster.ws || message.v !== PROTOCOL_VERSION) return stream.abort('another workspace or version')
+    if (!roster || message.ws !== roster.ws || message.v !== PROTOCOL_VERSION)
+      return stream.abort('another workspace or version')
     options.onHello(stream.device, message)
     const suffix = rosterSuffix(workspace, message.ros).map((entry) => entry.envelope)
     for (const entries of inBatches(suffix, (envelope) => envelope.length)) say({ t: 'roster', entries })
@@ -155,7 +164,9 @@ export function createSyncSession(options: SyncOptions): SyncSession {
     const buckets = differingBuckets(message.buckets, held.buckets())
     if (buckets.length === 0) return options.onInSync(stream.device)
     const differing = new Set(buckets)
-    const threads = [...held.facts].flatMap(([thread, facts]): [Hex, Hex][] => (differing.has(bucketOf(thread)) ? [[thread, facts.headsDigest]] : []))
+    const threads = [...held.facts].flatMap(([thread, facts]): [Hex, Hex][] =>
+      differing.has(bucketOf(thread)) ? [[thread, facts.headsDigest]] : [],
+    )
     for (const batch of inBatches(threads, () => 72)) say({ t: 'threads', threads: batch })
   }
 
@@ -209,7 +220,12 @@ export function createSyncSession(options: SyncOptions): SyncSession {
   async function onEntries(message: SyncMessageOf<'entries'>): Promise<void> {
     const items = message.items.map(([envelope, body]) => ({ envelope, body }))
     const isLast = message.heads !== null
-    const admitted = await admit(held, room, { from: stream.device, items, more: !isLast, ...(isLast ? { thread: message.th } : {}) })
+    const admitted = await admit(held, room, {
+      from: stream.device,
+      items,
+      more: !isLast,
+      ...(isLast ? { thread: message.th } : {}),
+    })
     say({ t: 'got' })
     options.onAdmitted(stream.device, { ...admitted, missing: new Map() })
     if (admitted.missingRoster) sayHello()
@@ -267,12 +283,16 @@ export function createSyncSession(options: SyncOptions): SyncSession {
 
   async function onHeads(message: SyncMessageOf<'heads'>): Promise<void> {
     // The header may be here by way of someone who had no body for us.
-    const lacks = (thread: Thread) => message.heads.some((head) => !thread.graph.byId.has(head)) || missingBodies(thread).length > 0
+    const lacks = (thread: Thread) =>
+      message.heads.some((head) => !thread.graph.byId.has(head)) || missingBodies(thread).length > 0
     if (!(await read(message.th, lacks))) return
     held.system.clock.after(GOSSIP_GRACE_MS, () => {
-      void read(message.th, lacks).then((still) => {
-        if (still && !ended) out.ask(message.th)
-      }, () => undefined)
+      void read(message.th, lacks).then(
+        (still) => {
+          if (still && !ended) out.ask(message.th)
+        },
+        () => undefined,
+      )
     })
   }
 

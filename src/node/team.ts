@@ -28,7 +28,9 @@ export function createTeam(parts: { held: Held; net: Net; peers: Peers; version:
     const member = ownMember(workspace)
     const device = ownDevice(workspace)
     return {
-      ...(member ? { handle: handleOf(workspace, member.id), member: member.name, role: member.role, kind: member.kind } : {}),
+      ...(member
+        ? { handle: handleOf(workspace, member.id), member: member.name, role: member.role, kind: member.kind }
+        : {}),
       ...(device && member ? { device: device.name } : {}),
       peer_id: peerIdText(net.device),
       workspaces: roster ? [roster.name] : [],
@@ -61,7 +63,10 @@ export function createTeam(parts: { held: Held; net: Net; peers: Peers; version:
             removed,
           }
         })
-        const seen = devices.flatMap((device) => device.last_seen ?? []).toSorted().at(-1)
+        const seen = devices
+          .flatMap((device) => device.last_seen ?? [])
+          .toSorted()
+          .at(-1)
         return {
           handle: handleOf(workspace, member.id),
           kind: member.kind,
@@ -107,4 +112,3 @@ export function createTeam(parts: { held: Held; net: Net; peers: Peers; version:
     },
   }
 }
-

@@ -76,7 +76,15 @@ export function createThreads(store: Store, log: RosterLog): Threads {
 }
 
 export function emptyThread(id: Hex): Thread {
-  return { id, graph: emptyGraph(), tracker: emptyTracker(), arrivals: new Map(), bodies: new Set(), keys: new Map(), row: undefined }
+  return {
+    id,
+    graph: emptyGraph(),
+    tracker: emptyTracker(),
+    arrivals: new Map(),
+    bodies: new Set(),
+    keys: new Map(),
+    row: undefined,
+  }
 }
 
 async function readThread(store: Store, log: RosterLog, id: Hex): Promise<Thread> {
@@ -88,7 +96,8 @@ async function readThread(store: Store, log: RosterLog, id: Hex): Promise<Thread
     const node = parsed.ok ? authorize(ground, parsed.value) : parsed
     // What was stored was judged by rules that never change. What no longer passes lost its parents
     // with a part of the disk: peers, who see other heads here, send the missing part and it again.
-    if (node.ok === true && !thread.graph.byId.has(node.value.entry.id)) takeIn(thread, node.value, { number: stored.arrival, at: stored.receivedAt })
+    if (node.ok === true && !thread.graph.byId.has(node.value.entry.id))
+      takeIn(thread, node.value, { number: stored.arrival, at: stored.receivedAt })
   }
   const withBody = thread.graph.nodes.filter((node) => node.entry.header.body !== null).map((node) => node.entry.id)
   const bodies = await store.getMany('body', withBody)
@@ -106,7 +115,9 @@ export function takeIn(thread: Thread, node: Node, arrival: Arrival): void {
   track(thread.tracker, thread.graph, node)
 }
 
-export function createOf(thread: Thread): (Entry & { header: Extract<Entry['header'], { kind: 'create' }> }) | undefined {
+export function createOf(
+  thread: Thread,
+): (Entry & { header: Extract<Entry['header'], { kind: 'create' }> }) | undefined {
   return thread.graph.byKind.create[0]?.entry
 }
 
@@ -119,7 +130,9 @@ export function sideOf(thread: Thread, device: Hex) {
 export function threadDevices(thread: Thread): Hex[] {
   const ctl = createOf(thread)?.header.ctl
   if (!ctl) return []
-  const added = thread.graph.byKind.wrap.flatMap((wrap) => (wrap.entry.header.ctl.adds === null ? [] : [wrap.entry.header.ctl.adds]))
+  const added = thread.graph.byKind.wrap.flatMap((wrap) =>
+    wrap.entry.header.ctl.adds === null ? [] : [wrap.entry.header.ctl.adds],
+  )
   const readers = thread.graph.byKind.share.flatMap((share) => share.entry.header.ctl.devices)
   return [...new Set([...ctl.senders, ...ctl.recipients, ...added, ...readers])]
 }

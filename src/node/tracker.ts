@@ -21,7 +21,8 @@ export function track(tracker: Tracker, graph: Graph, node: Node): void {
   const { state } = tracker
   if (!state) return
   // Of several accepts the lead is the one that the author included first, if only with a receipt.
-  const settled = state.status === 'pending' || (state.status === 'accepted' && state.final && graph.byKind.accept.length === 1)
+  const settled =
+    state.status === 'pending' || (state.status === 'accepted' && state.final && graph.byKind.accept.length === 1)
   const calm = graph.forked.size === 0 && graph.byKind.fence.length === 0
   if (!settled || !calm || !QUIET.has(node.entry.header.kind)) tracker.state = undefined
 }

@@ -59,17 +59,28 @@ export function commonView(held: Held, thread: Thread): ThreadCommon {
 
 /** What was observed of the newest thing that this side said: which devices of others have it, and who accepted. */
 function deliveryView(held: Held, thread: Thread): Delivery {
-  const said = thread.graph.nodes.findLast((node) => !isOfKind(node, 'ack') && isMine(held, node.entry.header.dev)) ?? thread.graph.nodes[0]
+  const said =
+    thread.graph.nodes.findLast((node) => !isOfKind(node, 'ack') && isMine(held, node.entry.header.dev)) ??
+    thread.graph.nodes[0]
   const delivered = threadDevices(thread).flatMap((device) => {
     const receipt = said && !isMine(held, device) ? receiptOf(thread.graph, said, device) : undefined
-    return receipt ? [{ device: deviceLabel(held.workspace, device), at: timeText(receivedAt(thread, receipt.entry.id)) }] : []
+    return receipt
+      ? [{ device: deviceLabel(held.workspace, device), at: timeText(receivedAt(thread, receipt.entry.id)) }]
+      : []
   })
   const { lead } = stateOf(thread.tracker, thread.graph)
   const accept = lead.accept === null ? undefined : thread.graph.byId.get(lead.accept)
   return {
     stored_here: true,
     ...(delivered.length > 0 ? { delivered } : {}),
-    ...(accept ? { accepted: { device: deviceLabel(held.workspace, accept.entry.header.dev), at: timeText(receivedAt(thread, accept.entry.id)) } } : {}),
+    ...(accept
+      ? {
+          accepted: {
+            device: deviceLabel(held.workspace, accept.entry.header.dev),
+            at: timeText(receivedAt(thread, accept.entry.id)),
+          },
+        }
+      : {}),
   }
 }
 
@@ -112,7 +123,8 @@ async function entryPage(held: Held, thread: Thread, after: number): Promise<Ent
     if (arrival <= after) continue
     const { kind, body } = node.entry.header
     size += isShown(kind) ? (body?.n ?? 0) : 0
-    if (entries.length >= PAGE_ENTRIES_COUNT || (entries.length > 0 && size > PAGE_SIZE_BYTES)) return { entries, last, more: true }
+    if (entries.length >= PAGE_ENTRIES_COUNT || (entries.length > 0 && size > PAGE_SIZE_BYTES))
+      return { entries, last, more: true }
     last = arrival
     if (isShown(kind)) entries.push(await entryView(held, thread, node, kind))
   }
@@ -149,7 +161,9 @@ async function entryView(held: Held, thread: Thread, node: Node, kind: ShownKind
 /** 3′, 3″ …: later ones, in the one order, of several entries with one number. */
 function sequenceMark(thread: Thread, node: Node): string | undefined {
   if (node.number === undefined) return undefined
-  const same = thread.graph.nodes.filter((other) => other.number === node.number).toSorted((a, b) => (a.entry.id < b.entry.id ? -1 : 1))
+  const same = thread.graph.nodes
+    .filter((other) => other.number === node.number)
+    .toSorted((a, b) => (a.entry.id < b.entry.id ? -1 : 1))
   const at = same.indexOf(node)
   return at > 0 ? `${node.number}${'′'.repeat(at)}` : undefined
 }
@@ -159,7 +173,12 @@ function entryContent(thread: Thread, opened: AnyBody): EntryContent {
     case 'create': {
       const { summary, record, question } = opened.body
       const action = boundAction(thread, opened.body)?.action
-      return { summary, ...(record ? { record } : {}), ...(question === undefined ? {} : { question }), ...(action ? { proposed_action: action } : {}) }
+      return {
+        summary,
+        ...(record ? { record } : {}),
+        ...(question === undefined ? {} : { question }),
+        ...(action ? { proposed_action: action } : {}),
+      }
     }
     case 'message': {
       const { body, payload } = opened.body
@@ -199,9 +218,15 @@ function listing(artifact: Artifact, entry: Hex, mine: boolean): ArtifactListing
 }
 
 /** The earliest artifact of the thread whose id is wanted, among those that can be read here. */
-export async function findArtifact(held: Held, thread: Thread, isWanted: (id: Hex) => boolean): Promise<{ artifact: Artifact; node: Node } | undefined> {
+export async function findArtifact(
+  held: Held,
+  thread: Thread,
+  isWanted: (id: Hex) => boolean,
+): Promise<{ artifact: Artifact; node: Node } | undefined> {
   for (const node of thread.graph.nodes) {
-    const artifact = artifactsOf(await openContent(held, thread, node.entry)).find((candidate) => isWanted(artifactId(candidate)))
+    const artifact = artifactsOf(await openContent(held, thread, node.entry)).find((candidate) =>
+      isWanted(artifactId(candidate)),
+    )
     if (artifact) return { artifact, node }
   }
   return undefined
@@ -212,7 +237,11 @@ async function actionView(held: Held, thread: Thread): Promise<ActionView | unde
   if (!create || create.header.ctl.action === null) return undefined
   const opened = await openContent(held, thread, create)
   const bound = opened.state === 'ok' && opened.kind === 'create' ? boundAction(thread, opened.body) : undefined
-  return { digest: create.header.ctl.action, verdict: verdictOf(thread.graph) ?? 'none', mismatch: opened.state !== 'missing' && !bound }
+  return {
+    digest: create.header.ctl.action,
+    verdict: verdictOf(thread.graph) ?? 'none',
+    mismatch: opened.state !== 'missing' && !bound,
+  }
 }
 
 export function revisionIds(thread: Thread): string[] {
@@ -250,7 +279,15 @@ export async function threadView(held: Held, thread: Thread, after = 0): Promise
     participants: threadDevices(thread).flatMap((device) => {
       const side = sideOf(thread, device)
       const member = memberOfDevice(held.workspace, device)
-      return side ? [{ handle: member ? handleOf(held.workspace, member.id) : 'unknown', device: deviceLabel(held.workspace, device), side }] : []
+      return side
+        ? [
+            {
+              handle: member ? handleOf(held.workspace, member.id) : 'unknown',
+              device: deviceLabel(held.workspace, device),
+              side,
+            },
+          ]
+        : []
     }),
     ...(page.more ? { next_cursor: String(page.last) } : {}),
   }

@@ -44,7 +44,13 @@ export interface Workspace {
 
 /** Reads what the store holds; an empty workspace where it holds none. */
 export async function loadWorkspace(store: Store, key: SigningKey): Promise<Workspace> {
-  const workspace: Workspace = { log: emptyRosterLog(), prekeySeeds: new Map(), prekeys: new Map(), keys: new Map(), key }
+  const workspace: Workspace = {
+    log: emptyRosterLog(),
+    prekeySeeds: new Map(),
+    prekeys: new Map(),
+    keys: new Map(),
+    key,
+  }
   for await (const [, envelope] of store.range('roster')) {
     const entry = parseRosterEntry(envelope)
     if (entry.ok) admitRosterEntry(workspace.log, entry.value)
@@ -168,7 +174,11 @@ export async function admitRoster(
   return { writes, refused }
 }
 
-async function admitOne(workspace: Workspace, envelope: Uint8Array, pinned: Hex | undefined): Promise<Checked<Write[]>> {
+async function admitOne(
+  workspace: Workspace,
+  envelope: Uint8Array,
+  pinned: Hex | undefined,
+): Promise<Checked<Write[]>> {
   const parsed = parseRosterEntry(envelope)
   if (!parsed.ok) return parsed
   const entry = parsed.value
@@ -177,17 +187,25 @@ async function admitOne(workspace: Workspace, envelope: Uint8Array, pinned: Hex 
   const admitted = admitRosterEntry(workspace.log, entry)
   if (!admitted) return refuse('roster_chain', 'its predecessor is not here')
   if (!admitted.ok) return admitted
-  return pass([putRosterEntry(entry.header.n, entry.id, envelope), ...(await openKeys(workspace, entry, admitted.value))])
+  return pass([
+    putRosterEntry(entry.header.n, entry.id, envelope),
+    ...(await openKeys(workspace, entry, admitted.value)),
+  ])
 }
 
 /** Opens the workspace key that an entry wraps to this device. */
 async function openKeys(workspace: Workspace, entry: RosterEntry, roster: Roster): Promise<Write[]> {
   const { header } = entry
-  const wraps: readonly Wrapped[] = header.kind === 'genesis' || header.kind === 'rekey' || header.kind === 'add-device' ? header.ctl.wraps : []
+  const wraps: readonly Wrapped[] =
+    header.kind === 'genesis' || header.kind === 'rekey' || header.kind === 'add-device' ? header.ctl.wraps : []
   const wrap = wraps.find(([device]) => device === workspace.key.public)
   const seed = wrap && workspace.prekeySeeds.get(wrap[1])
   if (!wrap || !seed || workspace.keys.has(roster.epoch)) return []
-  const opened = await unwrapWorkspaceKey(wrap, { nonce: roster.nonce, epoch: roster.epoch }, { seed, commit: roster.commit })
+  const opened = await unwrapWorkspaceKey(
+    wrap,
+    { nonce: roster.nonce, epoch: roster.epoch },
+    { seed, commit: roster.commit },
+  )
   if (!opened.ok) return []
   workspace.keys.set(roster.epoch, opened.value)
   return [putSecret(`workspace/${roster.epoch}`, opened.value)]
@@ -207,11 +225,16 @@ export function admitPrekey(workspace: Workspace, record: Uint8Array): Checked<W
   return pass([putPrekey(prekey.device, prekey.bytes)])
 }
 
-
 /** Remembers the roster as it is, for a turn whose batch fails: entries must not rest on a roster that is not on disk. */
 export function rosterUndo(workspace: Workspace): () => void {
   const { log, prekeys, keys } = workspace
-  const before = { entries: [...log.entries], rosters: [...log.rosters], heads: [...log.heads], prekeys: [...prekeys], keys: [...keys] }
+  const before = {
+    entries: [...log.entries],
+    rosters: [...log.rosters],
+    heads: [...log.heads],
+    prekeys: [...prekeys],
+    keys: [...keys],
+  }
   return () => {
     refill(log.entries, before.entries)
     refill(log.rosters, before.rosters)

@@ -6,13 +6,18 @@ import { agree, done, team } from './team.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../src/cli/relay-node.js', import.meta.url))
 
-test('a handoff is made and kept while there is no network at all, and delivered when there is one', async ({ skip }) => {
+test('a handoff is made and kept while there is no network at all, and delivered when there is one', async ({
+  skip,
+}) => {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) skip('a network namespace needs Linux and root')
   await using both = await team()
   const { bob } = both
   await done(bob, 'stop')
   // A namespace of its own has nothing but a loopback device that is down.
-  const node = spawn('unshare', ['--net', process.execPath, PROGRAM, 'start', '--json'], { env: bob.env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const node = spawn('unshare', ['--net', process.execPath, PROGRAM, 'start', '--json'], {
+    env: bob.env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   await once(node.stdout, 'data')
   const sent = await done(bob, 'send frank --summary "written on a train"')
   expect(sent).toMatchObject({ status: 'pending', delivery: { stored_here: true } })

@@ -18,7 +18,8 @@ test('a damaged store is named, copied, repaired, and filled again from the team
   await using both = await team()
   const { bob, frank } = both
   const threads: string[] = []
-  for (let n = 0; n < 5; n++) threads.push(String((await done(bob, `send frank --summary "handoff ${n}"`))['thread_id']))
+  for (let n = 0; n < 5; n++)
+    threads.push(String((await done(bob, `send frank --summary "handoff ${n}"`))['thread_id']))
   for (const thread of threads) await agree(both, thread)
   await done(frank, 'stop')
   smash(frank.home.store)
