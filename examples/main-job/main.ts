@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Agent, type Answer, createAgent, unwrap } from './agent.ts'
+import { sendUntilKilled } from './crash.ts'
 import { createLaptop, type Laptop } from './laptop.ts'
 import { createRepository } from './repository.ts'
 import { knockAsStranger } from './stranger.ts'
@@ -325,7 +326,7 @@ async function main(): Promise<void> {
   })
   await viewUntil(franksAgent, busy['thread_id'], (view) => !view.isError)
   const acknowledged = await act('both', 'send messages as fast as they can, and are killed in the middle', () =>
-    sendUntilKilled(String(busy['thread_id'])),
+    sendUntilKilled([bob, frank], String(busy['thread_id'])),
   )
   note(`${acknowledged.length} messages were acknowledged before`)
   await act('both', 'relay-node start', () => Promise.all([bob.start(), frank.start()]))
@@ -358,38 +359,6 @@ async function readWhole(agent: Agent, thread: unknown, artifact: unknown): Prom
     offset = slice['next_offset']
   }
   return { text, pages }
-}
-
-const KILL_AFTER_COUNT = 40
-const SENDERS_COUNT = 4
-const MESSAGES_COUNT_MAX = 45
-
-/** Both sides send at once; after some messages both nodes are killed. Gives the messages that were acknowledged. */
-async function sendUntilKilled(thread: string): Promise<string[]> {
-  const acknowledged: string[] = []
-  let killed: Promise<unknown> | undefined
-  const send = async (laptop: Laptop, sender: number): Promise<void> => {
-    const session = randomUUID()
-    for (let n = 0; n < MESSAGES_COUNT_MAX; n++) {
-      const body = `${laptop.name} ${sender}.${n}`
-      const answer = await laptop
-        .call(
-          'message/send',
-          { thread_id: thread, message: { role: 'user', parts: [{ type: 'text', text: body }] } },
-          session,
-        )
-        .catch(() => undefined)
-      // The connection broke before the answer came: nothing was promised.
-      if (answer === undefined) return
-      if (answer.result !== undefined) acknowledged.push(body)
-      if (acknowledged.length >= KILL_AFTER_COUNT) killed ??= Promise.all([bob.kill(), frank.kill()])
-    }
-  }
-  await Promise.all(
-    [bob, frank].flatMap((laptop) => Array.from({ length: SENDERS_COUNT }, (_, sender) => send(laptop, sender))),
-  )
-  await (killed ?? Promise.reject(new Error('nothing was killed')))
-  return acknowledged
 }
 
 /** Looks at the thread on both laptops until they agree. */

@@ -6,19 +6,9 @@
  * function that wraps it for an agent, or shows it to a person.
  */
 import type { ContinuityRecord, Intent, Outcome, ProposedAction, Verdict } from '../../protocol/index.ts'
+import type { Content } from './untrusted.ts'
 
-declare const fromPeer: unique symbol
-/** Data from another person's node. On the wire it is plain JSON. */
-export interface Untrusted<T> {
-  readonly [fromPeer]: T
-}
-/** Content by this node's own member, or a peer's. Exactly one of the two keys is there. */
-export type Content<T> = { own: T; untrusted?: never } | { own?: never; untrusted: Untrusted<T> }
-
-/** For whoever builds a result. */
-export function untrusted<T>(value: T): Untrusted<T> {
-  return value as unknown as Untrusted<T>
-}
+export { type Content, type Untrusted, untrusted } from './untrusted.ts'
 
 export type Status = 'pending' | 'accepted' | 'completed' | 'cancelled'
 export type Side = 'in' | 'out'
