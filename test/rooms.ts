@@ -134,7 +134,7 @@ export function exampleFaults(file: SourceFile): string[] {
 }
 
 const HEAVY = /^(libp2p|level|abstract-level|memory-level|yjs|(@libp2p|@chainsafe|@multiformats)\/.*)$/
-const LIGHT_LEAVES = new Set([STORE, NET, 'src/node/api.ts', 'src/node/untrusted.ts', 'src/node/api-error.ts'])
+const LIGHT_LEAVES = new Set([STORE, NET, 'src/node/api.ts', 'src/node/api-error.ts'])
 
 /**
  * What an agent's front end may not load: it is started for every session, has to answer at once and

@@ -183,29 +183,44 @@ test('a code with a mistake in it is refused before anything is made or sent, an
 })
 
 test('an invite that was used, has expired or was withdrawn says so, with what to do', async () => {
+  await using zoe = laptop()
+  await using amy = laptop()
   await using dave = laptop()
+  await zoe.run('init --yes --name zoe --team studio --listen 127.0.0.1:0 --no-lan')
+  const inviteTo = async (args: string) =>
+    (await zoe.run(`invite ${args} --standalone --json`)).json() as {
+      code: string
+      invite_id: string
+      expires_at: string
+    }
   const join = (given: string) =>
     dave.run('join --code-stdin --listen 127.0.0.1:0 --no-lan --device daves', { input: given })
-  const short = await invite('dave --standalone --expires 1s')
+  const used = await inviteTo('amy')
+  expect(await amy.run('join --code-stdin --listen 127.0.0.1:0 --no-lan', { input: used.code })).toMatchObject({
+    code: 0,
+  })
+  // Until amy was heard of, her invite would let her in again.
+  await until(async () => /amy@studio \(unverified\) +reachable/.test((await zoe.run('status')).stdout))
+  const short = await inviteTo('dave --expires 1s')
   await until(() => Date.now() > Date.parse(short.expires_at))
-  const taken = await invite('dave --standalone')
-  expect(await bob.run(`invite revoke ${taken.invite_id}`)).toMatchObject({ code: 0 })
+  const taken = await inviteTo('dave')
+  expect(await zoe.run(`invite revoke ${taken.invite_id}`)).toMatchObject({ code: 0 })
 
   // With no invite open a stranger is not served at all: what is wrong is told as far as the code itself shows it.
   const ended = expect.stringContaining('has no invite open: this one was used, was withdrawn, or has ended')
-  const closed = [await join(code), await join(short.code), await join(taken.code)]
+  const closed = [await join(used.code), await join(short.code), await join(taken.code)]
   expect(closed[0]).toMatchObject({ code: 1, stderr: ended })
   expect(closed[1]).toMatchObject({ code: 1, stderr: expect.stringContaining('has expired') })
   expect(closed[2]).toMatchObject({ code: 1, stderr: ended })
 
   // While another one is open, the inviter says it.
-  const last = await invite('dave --standalone')
-  const told = [await join(code), await join(short.code), await join(taken.code)]
+  const last = await inviteTo('dave')
+  const told = [await join(used.code), await join(short.code), await join(taken.code)]
   expect(told[0]).toMatchObject({ code: 1, stderr: expect.stringContaining('was used already') })
   expect(told[1]).toMatchObject({ code: 1, stderr: expect.stringContaining('has expired') })
   expect(told[2]).toMatchObject({ code: 1, stderr: expect.stringContaining('was withdrawn') })
   for (const ran of [...closed, ...told]) expect(ran.stderr).toContain('relay-node invite')
-  expect(await join(last.code)).toMatchObject({ code: 0, stdout: expect.stringContaining('You are dave@acme') })
+  expect(await join(last.code)).toMatchObject({ code: 0, stdout: expect.stringContaining('You are dave@studio') })
 })
 
 test('an inviter that cannot be reached is told apart from an invite that is no good', async () => {
