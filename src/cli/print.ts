@@ -61,9 +61,14 @@ export function createPrinter({ json, stdout, stderr }: PrinterOptions): Printer
         return
       }
       // One line where it goes into a log.
-      const parts = [failure.message, failure.hint].filter((part) => part !== '')
+      const parts = [sentence(failure.message), failure.hint].filter((part) => part !== '')
       if (stderr.isTTY === true) stderr.write(`${styledOn(stderr, 'red', '✗')} ${parts.join('\n  ')}\n`)
       else stderr.write(`${parts.join(' ')}\n`)
     },
   }
+}
+
+/** What is said before something else ends like a sentence. */
+function sentence(text: string): string {
+  return /[\p{L}\p{N})"'\]]$/u.test(text) ? `${text}.` : text
 }
