@@ -103,7 +103,7 @@ function tooLarge(size: number): ApiError {
     `This is ${size} bytes when encoded; text and artifacts of one entry together may be ${BODY_CONTENT_SIZE_BYTES_MAX}.`,
     {
       hint: 'Shorten it, send a link or a file_ref instead of the content, or split it over several messages.',
-      details: { limit_bytes: BODY_CONTENT_SIZE_BYTES_MAX, size_bytes: size },
+      details: { limit: BODY_CONTENT_SIZE_BYTES_MAX, size: size },
     },
   )
 }

@@ -94,8 +94,8 @@ describe('a handoff is refused', () => {
   test('where it is too large for one body, with the limit and its size', async () => {
     const { bob } = await pair()
     const error = await refused(handOff(bob, 'frank', 'x'.repeat(1024 * 1024)))
-    expect(error).toMatchObject({ symbol: 'payload_too_large', details: { limit_bytes: BODY_CONTENT_SIZE_BYTES_MAX } })
-    expect(error.details['size_bytes']).toBeGreaterThan(1024 * 1024)
+    expect(error).toMatchObject({ symbol: 'payload_too_large', details: { limit: BODY_CONTENT_SIZE_BYTES_MAX } })
+    expect(error.details['size']).toBeGreaterThan(1024 * 1024)
     const artifact = { type: 'file_diff' as const, path: 'a', diff: LARGE }
     expect(await symbolOf(handOff(bob, 'frank', 'x', { artifacts: [artifact] }))).toBe('payload_too_large')
     expect((await bob.node.listThreads({})).items).toEqual([])
