@@ -22,6 +22,7 @@ import {
   DEVICE_WRAPS_COUNT_MAX,
   LACK_CHANGES_COUNT_MAX,
   PENDING_TURNS_COUNT_MAX,
+  REVISE_BASE_COUNT_MAX,
 } from './limits.ts'
 import { type Checked, pass, refuse, type Refused } from './refusal.ts'
 import { covers, descendsFrom, type Roster, type RosterLog } from './roster.ts'
@@ -225,8 +226,10 @@ function checkArguments(graph: Graph, node: Node, roster: Roster): Refused | und
         ? undefined
         : refuse('wrap_cover')
     case 'revise': {
+      // A device that forks its revisions must not be able to pile up more heads than anyone may name.
       const heads = recordHeads(graph, node.past).map((head) => head.entry.id)
-      return heads.toSorted().join() === header.ctl.base.join() ? undefined : refuse('base_not_heads')
+      const base = heads.toSorted().slice(0, REVISE_BASE_COUNT_MAX)
+      return base.join() === header.ctl.base.join() ? undefined : refuse('base_not_heads')
     }
     case 'annotate':
       return inPast(graph, node, header.ctl.target, ['create', 'revise', 'message', 'complete'])

@@ -34,8 +34,6 @@ export const ADDRESS_LENGTH_CHARS_MAX = 256
 
 // Quotas.
 export const ARTIFACTS_COUNT_MAX = 16
-export const ARTIFACT_SIZE_BYTES_MAX = 8 * 1024 * 1024
-export const THREAD_SIZE_BYTES_MAX = 32 * 1024 * 1024
 export const SENDER_OPEN_THREADS_COUNT_MAX = 50
 /** Entries that are kept of a device that forked in a thread. */
 export const FORKED_ENTRIES_COUNT_MAX = 1024

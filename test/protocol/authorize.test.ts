@@ -6,6 +6,7 @@ import {
   emptyGraph,
   emptyRosterLog,
   hash,
+  recordHeads,
   signEntry,
   signRosterEntry,
 } from '../../protocol/index.ts'
@@ -185,4 +186,23 @@ test('a wrap has to cover readers and added laptops, and not those that a fence 
   story.say(frank, 'wrap', { adds: frank2.device, wraps }, { past: [story.create], header: { ros: before } })
   const cover = devicesToCover(viewOf(story.graph, wholeSet(story.graph)), null, changing.roster())
   expect(new Set(cover)).toEqual(new Set([bob.device, bob2.device, alice.device]))
+})
+
+test('a device that forks its revisions cannot keep others from revising: they settle sixteen heads at a time', () => {
+  const story = begin()
+  const forks = Array.from({ length: 17 }, () => story.say(bob, 'revise', {}, { past: [story.create] }))
+  // Nobody may name more than sixteen parents either, so frank comes to know of them in two steps.
+  story.say(frank, 'ack', {}, { past: forks.slice(0, 16) })
+  const heads = forks.map((entry) => entry.id).toSorted()
+  const known = [...story.entries()]
+  const lowest = heads.slice(0, 16)
+  expect(story.judge(story.draft(frank, 'revise', { base: heads.slice(1) }, { past: known }))).toMatchObject({
+    refusal: 'base_not_heads',
+  })
+  const settled = story.say(frank, 'revise', { base: lowest }, { past: known })
+  expect(recordHeads(story.graph).map((node) => node.entry.id)).toEqual(
+    expect.arrayContaining([settled.id, heads[16]]),
+  )
+  const last = story.say(frank, 'revise', { base: [settled.id, heads[16] ?? ''].toSorted() })
+  expect(recordHeads(story.graph).map((node) => node.entry.id)).toEqual([last.id])
 })
