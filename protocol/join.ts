@@ -9,10 +9,9 @@
  * or `refused` in place of offer or welcome.
  */
 import * as z from 'zod'
-import { decodeCanonical, encodeCanonical, type Value } from './canonical.ts'
 import { bytes, bytes32, bytesOf, uint } from './kinds.ts'
 import { FRAME_SIZE_BYTES_MAX } from './limits.ts'
-import { type Checked, pass, refuse } from './refusal.ts'
+import { messageCodec } from './message.ts'
 import { NAME } from './roster-entry.ts'
 
 export const JOIN_REFUSALS = ['unknown', 'expired', 'used', 'withdrawn', 'busy', 'proof', 'version'] as const
@@ -40,20 +39,8 @@ const MESSAGES = {
 type MessageType = keyof typeof MESSAGES
 export type JoinMessage = { [T in MessageType]: z.infer<(typeof MESSAGES)[T]> }[MessageType]
 
-function isMessageType(t: unknown): t is MessageType {
-  return typeof t === 'string' && Object.hasOwn(MESSAGES, t)
-}
-
-export function encodeJoin(message: JoinMessage): Uint8Array {
-  return encodeCanonical(z.encode<z.ZodType<unknown, Value>>(MESSAGES[message.t], message))
-}
-
-export function parseJoin(frame: Uint8Array): Checked<JoinMessage> {
-  const decoded = decodeCanonical(frame, { bytesMax: FRAME_SIZE_BYTES_MAX, depthMax: 4, mapKeysMax: 8 })
-  if (!decoded.ok) return decoded
-  const { value } = decoded
-  const t = typeof value === 'object' && value !== null && 't' in value ? value.t : undefined
-  if (!isMessageType(t)) return refuse('message')
-  const checked = MESSAGES[t].safeParse(value)
-  return checked.success ? pass(checked.data) : refuse('message', t)
-}
+export const { encode: encodeJoin, parse: parseJoin } = messageCodec<JoinMessage>(MESSAGES, {
+  bytesMax: FRAME_SIZE_BYTES_MAX,
+  depthMax: 4,
+  mapKeysMax: 8,
+})

@@ -9,11 +9,11 @@
  *     got                           one batch was taken in: send another
  */
 import * as z from 'zod'
-import { decodeCanonical, encodeCanonical, fromHex, type Hex, type Value } from './canonical.ts'
+import { fromHex, type Hex } from './canonical.ts'
 import { hash } from './crypto.ts'
 import { bytes, bytes32, bytesOf, uint } from './kinds.ts'
 import { FRAME_SIZE_BYTES_MAX, GOSSIP_SIZE_BYTES_MAX } from './limits.ts'
-import { type Checked, pass, refuse } from './refusal.ts'
+import { messageCodec } from './message.ts'
 
 const BUCKETS_COUNT = 256
 const BUCKET_DIGEST_BYTES = 8
@@ -64,24 +64,8 @@ export type SyncMessageOf<T extends MessageType> = Extract<SyncMessage, { t: T }
 
 const FRAME_LIMITS = { bytesMax: FRAME_SIZE_BYTES_MAX, depthMax: 4, mapKeysMax: 8 }
 
-function isMessageType(t: unknown): t is MessageType {
-  return typeof t === 'string' && Object.hasOwn(MESSAGES, t)
-}
-
-/** One frame. */
-export function encodeSync(message: SyncMessage): Uint8Array {
-  return encodeCanonical(z.encode<z.ZodType<unknown, Value>>(MESSAGES[message.t], message))
-}
-
-export function parseSync(frame: Uint8Array): Checked<SyncMessage> {
-  const decoded = decodeCanonical(frame, FRAME_LIMITS)
-  if (!decoded.ok) return decoded
-  const { value } = decoded
-  const t = typeof value === 'object' && value !== null && 't' in value ? value.t : undefined
-  if (!isMessageType(t)) return refuse('message')
-  const checked = MESSAGES[t].safeParse(value)
-  return checked.success ? pass(checked.data) : refuse('message', t)
-}
+/** One frame a message. */
+export const { encode: encodeSync, parse: parseSync } = messageCodec<SyncMessage>(MESSAGES, FRAME_LIMITS)
 
 /** The bucket of a thread: the first byte of its id. */
 export function bucketOf(thread: Hex): number {
@@ -128,16 +112,7 @@ const GOSSIP = {
 } as const
 export type GossipMessage = z.infer<(typeof GOSSIP)['entry']> | z.infer<(typeof GOSSIP)['hint']>
 
-export function encodeGossip(message: GossipMessage): Uint8Array {
-  return encodeCanonical(z.encode<z.ZodType<unknown, Value>>(GOSSIP[message.t], message))
-}
-
-export function parseGossip(plain: Uint8Array): Checked<GossipMessage> {
-  const decoded = decodeCanonical(plain, { ...FRAME_LIMITS, bytesMax: GOSSIP_SIZE_BYTES_MAX })
-  if (!decoded.ok) return decoded
-  const { value } = decoded
-  const t = typeof value === 'object' && value !== null && 't' in value ? value.t : undefined
-  if (t !== 'entry' && t !== 'hint') return refuse('message')
-  const checked = GOSSIP[t].safeParse(value)
-  return checked.success ? pass(checked.data) : refuse('message', t)
-}
+export const { encode: encodeGossip, parse: parseGossip } = messageCodec<GossipMessage>(GOSSIP, {
+  ...FRAME_LIMITS,
+  bytesMax: GOSSIP_SIZE_BYTES_MAX,
+})
