@@ -200,9 +200,7 @@ test('a device that forks its revisions cannot keep others from revising: they s
     refusal: 'base_not_heads',
   })
   const settled = story.say(frank, 'revise', { base: lowest }, { past: known })
-  expect(recordHeads(story.graph).map((node) => node.entry.id)).toEqual(
-    expect.arrayContaining([settled.id, heads[16]]),
-  )
+  expect(recordHeads(story.graph).map((node) => node.entry.id)).toEqual(expect.arrayContaining([settled.id, heads[16]]))
   const last = story.say(frank, 'revise', { base: [settled.id, heads[16] ?? ''].toSorted() })
   expect(recordHeads(story.graph).map((node) => node.entry.id)).toEqual([last.id])
 })
