@@ -90,6 +90,8 @@ function checkHeader(value: Value): Checked<Header> {
   const header = shape.data
   if (header.v !== PROTOCOL_VERSION) return refuse('unknown_version', String(header.v))
   if (!isKind(header.kind)) return refuse('unknown_kind', header.kind)
+  // To the schema of a kind without arguments, bytes without content are an object without keys.
+  if (header.ctl instanceof Uint8Array) return refuse('schema', 'ctl is no map')
   const ctl = CTL[header.kind].safeParse(header.ctl)
   if (!ctl.success) return refuse('schema', z.prettifyError(ctl.error))
   if ((header.kind === 'create') !== (header.th === null)) return refuse('schema', 'th is null exactly in create')

@@ -117,18 +117,16 @@ function missingFor(view: View, cancel: NodeOf<'cancel'>): Hex[] {
 /**
  * Sender's fences after `cancel` that every sender device has in an entry's past or wrote. Devices
  * that are themselves fenced or were added by a wrap without effect count too: what they include
- * still undoes a fence that they do not know.
+ * still undoes a fence that they do not know. One that was added by whoever knew the fence knows it.
  */
 function settledFences(view: View, cancel: Node): NodeOf<'fence'>[] {
   const listed = ofKind(view, 'create')[0]?.entry.header.ctl.senders ?? []
-  const added = ofKind(view, 'wrap').flatMap((wrap) =>
-    wrap.side === 'sender' ? (wrap.entry.header.ctl.adds ?? []) : [],
-  )
-  const senders = [...listed, ...added]
-  return view.fences.filter(
-    (fence) =>
-      fence.side === 'sender' &&
-      isBefore(cancel, fence) &&
-      senders.every((device) => ofDevice(view, device).some((own) => own === fence || isBefore(fence, own))),
-  )
+  const wraps = ofKind(view, 'wrap').filter((wrap) => wrap.side === 'sender')
+  return view.fences.filter((fence) => {
+    if (fence.side !== 'sender' || !isBefore(cancel, fence)) return false
+    const added = wraps.flatMap((wrap) => (isBefore(fence, wrap) ? [] : (wrap.entry.header.ctl.adds ?? [])))
+    return [...listed, ...added].every((device) =>
+      ofDevice(view, device).some((own) => own === fence || isBefore(fence, own)),
+    )
+  })
 }

@@ -7,7 +7,7 @@ import { entropyToMnemonic, mnemonicToEntropy, validateMnemonic } from '@scure/b
 import { wordlist } from '@scure/bip39/wordlists/english.js'
 import { decodeCanonical, encodeCanonical, fromHex, type Hex, toHex } from './canonical.ts'
 import { derive, mac, sameSecret, signingKey, type SigningKey } from './crypto.ts'
-import { ADDRESS_LENGTH_CHARS_MAX } from './limits.ts'
+import { ADDRESS_SIZE_BYTES_MAX } from './limits.ts'
 import { type Checked, pass, refuse } from './refusal.ts'
 
 export const SECRET_BYTES = 16
@@ -80,7 +80,8 @@ function parseStandalone(bytes: Uint8Array): Checked<InviteCode> {
   const texts = (addresses as readonly unknown[]).filter((address) => typeof address === 'string')
   if (texts.length !== addresses.length || texts.length > STANDALONE_ADDRESSES_COUNT_MAX)
     return refuse('code', 'not an invite code')
-  if (texts.some((address) => address.length > ADDRESS_LENGTH_CHARS_MAX)) return refuse('code', 'not an invite code')
+  if (texts.some((address) => new TextEncoder().encode(address).length > ADDRESS_SIZE_BYTES_MAX))
+    return refuse('code', 'not an invite code')
   return pass({ secret, inviter: { device: toHex(device), addresses: texts, expires } })
 }
 

@@ -30,7 +30,7 @@ export const REVISE_BASE_COUNT_MAX = 16
 export const NAME_LENGTH_CHARS_MAX = 32
 export const ROSTER_ENTRY_SIZE_BYTES_MAX = 32 * 1024
 export const BOOTSTRAP_ADDRESSES_COUNT_MAX = 16
-export const ADDRESS_LENGTH_CHARS_MAX = 256
+export const ADDRESS_SIZE_BYTES_MAX = 256
 
 // Quotas.
 export const ARTIFACTS_COUNT_MAX = 16

@@ -4,7 +4,7 @@ import { decodeCanonical, encodeCanonical, type Hex, type Value } from './canoni
 import { hash, sign, type SigningKey, verify } from './crypto.ts'
 import { bytes, bytes32, bytesOf, uint, wrapped } from './kinds.ts'
 import {
-  ADDRESS_LENGTH_CHARS_MAX,
+  ADDRESS_SIZE_BYTES_MAX,
   BOOTSTRAP_ADDRESSES_COUNT_MAX,
   NAME_LENGTH_CHARS_MAX,
   PROTOCOL_VERSION,
@@ -22,6 +22,8 @@ export type Role = (typeof ROLES)[number]
 export type MemberKind = (typeof MEMBER_KINDS)[number]
 const role = z.enum(ROLES)
 const memberKind = z.enum(MEMBER_KINDS)
+/** Counted in bytes of UTF-8: what a character is differs from language to language. */
+const address = z.string().refine((text) => new TextEncoder().encode(text).length <= ADDRESS_SIZE_BYTES_MAX)
 /** The workspace key of an epoch, wrapped to each device; commit binds it. */
 const keyed = { commit: bytes32, wraps: z.array(wrapped).max(128) }
 
@@ -56,7 +58,7 @@ export const ROSTER_CTL = {
   'revoke-invite': z.strictObject({ invite: bytes32 }),
   rekey: z.strictObject({ epoch: uint, ...keyed }),
   'set-bootstrap': z.strictObject({
-    addresses: z.array(z.string().max(ADDRESS_LENGTH_CHARS_MAX)).max(BOOTSTRAP_ADDRESSES_COUNT_MAX),
+    addresses: z.array(address).max(BOOTSTRAP_ADDRESSES_COUNT_MAX),
   }),
   /** Signed by the successor key. device: the new owner; successor: hash of the next offline key. */
   handover: z.strictObject({ key: bytes32, device: bytes32, successor: bytes32 }),

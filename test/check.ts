@@ -2,7 +2,7 @@
  * The whole gate: `npm run check`. Runs every step, cheapest first, shows what it prints, and ends
  * with one line, `N passed, N failed, N skipped`. Exit code 1 unless all that ran passed.
  */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,6 +22,11 @@ const steps: Step[] = [
   { name: 'format', run: () => tool('format:check') },
   { name: 'knip', run: () => tool('knip') },
   { name: 'tests', run: () => tests('test') },
+  {
+    name: 'vectors in Python',
+    run: () =>
+      hasPython() ? story('vectors:other') : Promise.resolve(skipped('vectors:other: no Python 3.9 or later here')),
+  },
   { name: 'demo', run: () => story('demo') },
   ...exampleNames().map((name) => ({ name: `example ${name}`, run: () => story('example', name) })),
   { name: 'e2e', run: () => tests('e2e') },
@@ -74,6 +79,14 @@ async function story(script: string, ...given: string[]): Promise<Tally> {
   const [passed, failed] = /(\d+) passed, (\d+) failed\s*$/.exec(output)?.slice(1).map(Number) ?? []
   const tally = passed === undefined || failed === undefined ? noTally() : { passed, failed, skipped: [] }
   return consistent(tally, code)
+}
+
+function skipped(reason: string): Tally {
+  return { passed: 0, failed: 0, skipped: [reason] }
+}
+
+function hasPython(): boolean {
+  return spawnSync('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 9))']).status === 0
 }
 
 function noTally(): Tally {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { Entry } from '../../protocol/index.ts'
-import { acme, begin, bob, bob2, frank, frank2, wrapFor } from '../cast.ts'
+import { type Entry, reduce, type RosterLog } from '../../protocol/index.ts'
+import { acme, actor, begin, bob, bob2, frank, frank2, wrapFor } from '../cast.ts'
+import { deliver } from './delivery.ts'
 
 function ids(...entries: readonly Entry[]): Set<string> {
   return new Set(entries.map((entry) => entry.id))
@@ -146,6 +147,16 @@ describe('what is final stays final', () => {
     expect(story.state()).toMatchObject({ status: 'accepted', cut: new Set() })
   })
 
+  test('a cancel, when a sender that knew of the fence adds a laptop afterwards', () => {
+    const { story, old } = removed({}, frank)
+    const cancel = story.say(bob, 'cancel', {}, old)
+    const fence = story.say(bob, 'fence', { device: frank.device }, { past: [cancel] })
+    expect(story.state()).toMatchObject({ status: 'cancelled', final: true })
+    const wraps = [bob, bob2].map(({ device }) => wrapFor(device))
+    story.say(bob, 'wrap', { adds: bob2.device, wraps }, { past: [fence] })
+    expect(story.state()).toMatchObject({ status: 'cancelled', final: true, waitingFor: [] })
+  })
+
   test('a cancel is not final while a fence that another sender laptop may not know holds back an added laptop', () => {
     const { story, old } = removed({ senders: [bob, bob2] }, frank)
     const cancel = story.say(bob, 'cancel', {}, old)
@@ -157,5 +168,63 @@ describe('what is final stays final', () => {
     story.say(bob2, 'ack', {}, { past: [wrap], ...old })
     story.say(frank2, 'accept', {}, { past: [wrap], ...old })
     expect(story.state()).toMatchObject({ status: 'accepted', cut: new Set() })
+  })
+})
+
+describe('who is waited for', () => {
+  /** The state that the entries give in an order of arrival. */
+  function arrived(order: readonly Entry[], log: RosterLog) {
+    const { graph, refused, waiting } = deliver(order, log)
+    expect([refused.size, waiting.length]).toEqual([0, 0])
+    return reduce(graph)
+  }
+
+  test('does not depend on which of two wraps that add one laptop arrived first', () => {
+    const workspace = acme()
+    const [third, fourth] = [actor('frank3'), actor('frank4')]
+    for (const laptop of [third, fourth]) workspace.enrolDevice(workspace.member('frank'), laptop)
+    const story = begin({ workspace, recipients: [frank, frank2] })
+    const accept = story.say(frank, 'accept')
+    const complete = story.say(frank, 'complete')
+    const hidden = story.say(frank, 'wrap', { adds: third.device }, { past: [story.create] })
+    const further = story.say(third, 'wrap', { adds: fourth.device }, { past: [hidden] })
+    const again = story.say(frank2, 'wrap', { adds: third.device }, { past: [story.create] })
+    const acks = [
+      story.say(third, 'ack', {}, { past: [complete, further] }),
+      story.say(frank2, 'ack', {}, { past: [complete, again] }),
+      story.say(bob, 'ack', {}, { past: [complete] }),
+    ]
+    for (const wraps of [
+      [hidden, further, again],
+      [hidden, again, further],
+    ])
+      expect(arrived([story.create, accept, complete, ...wraps, ...acks], workspace.log)).toMatchObject({
+        status: 'completed',
+        final: false,
+        waitingFor: [fourth.device],
+      })
+  })
+
+  test('does not depend on which of two cancels arrived first', () => {
+    const workspace = acme()
+    const story = begin({ workspace, senders: [bob, bob2], recipients: [frank, frank2] })
+    const first = story.say(bob, 'cancel', {}, { past: [story.create] })
+    const second = story.say(bob2, 'cancel', {}, { past: [story.create] })
+    const acks = [story.say(frank, 'ack', {}, { past: [first] }), story.say(frank2, 'ack', {}, { past: [second] })]
+    for (const cancels of [
+      [first, second],
+      [second, first],
+    ])
+      expect(arrived([story.create, ...cancels, ...acks], workspace.log).waitingFor).toEqual([frank2.device])
+  })
+
+  test('is said by rank', () => {
+    const workspace = acme()
+    const laptops = ['frank3', 'frank4', 'frank5'].map(actor)
+    for (const laptop of laptops) workspace.enrolDevice(workspace.member('frank'), laptop)
+    const story = begin({ workspace, recipients: [frank2, frank] })
+    const wraps = laptops.map(({ device }) => story.say(frank, 'wrap', { adds: device }))
+    const ranked = [frank2.device, frank.device, ...laptops.map(({ device }) => device).toSorted()]
+    expect(arrived([story.create, ...wraps], workspace.log).waitingFor).toEqual(ranked)
   })
 })

@@ -14,6 +14,7 @@ import {
   isForked,
   memberByName,
   parseRosterEntry,
+  ROSTER_ENTRY_SIZE_BYTES_MAX,
   signJoin,
   signRosterEntry,
   signingKey,
@@ -211,4 +212,9 @@ test.each(['', 'Frank', '-frank', 'fränk', 'frank\n', 'f'.repeat(33), 'a b', 'f
   }
   expect(parse('frank')).toMatchObject({ ok: true })
   expect(parse(name)).toMatchObject({ refusal: 'schema' })
+})
+
+test('an entry of more than 32 KiB is refused by its size, before anything is read', () => {
+  expect(parseRosterEntry(new Uint8Array(ROSTER_ENTRY_SIZE_BYTES_MAX))).toMatchObject({ refusal: 'not_canonical' })
+  expect(parseRosterEntry(new Uint8Array(ROSTER_ENTRY_SIZE_BYTES_MAX + 1))).toMatchObject({ refusal: 'oversize' })
 })

@@ -1,30 +1,23 @@
 /** Refusals of an entry's bytes and signature (rule S1 and the first half of S2). */
-import {
-  decodeCanonical,
-  encodeCanonical,
-  type Entry,
-  hash,
-  openEntry,
-  sign,
-  type Value,
-} from '../../../protocol/index.ts'
+import { decodeCanonical, encodeCanonical, type Entry, hash, sign, type Value } from '../../../protocol/index.ts'
 import { encodeHeader } from '../../../protocol/entry.ts'
 import { acme, begin, bob, CLOCK_MS, frank, mallory, seedOf, type Story, wrapFor } from '../../cast.ts'
+import { decoded, opened } from '../vector-exhibits.ts'
 import { refusalCase, type RefusalCase } from './refusal-case.ts'
 
 const workspace = acme()
 
 /** The plain value of an entry's header. */
 export function valueOf(entry: Entry): { readonly [key: string]: Value } {
-  const decoded = decodeCanonical(encodeHeader(entry.header), { bytesMax: 8192 })
-  if (!decoded.ok) throw new Error(decoded.refusal)
-  return decoded.value as { readonly [key: string]: Value }
+  const value = decodeCanonical(encodeHeader(entry.header), { bytesMax: 8192 })
+  if (!value.ok) throw new Error(value.refusal)
+  return value.value as { readonly [key: string]: Value }
 }
 
 /** Signs a header of any shape, as a liar would, and opens the result. */
 function openSigned(header: Value | Uint8Array, who = frank) {
   const bytes = header instanceof Uint8Array ? header : encodeCanonical(header)
-  return openEntry(encodeCanonical([bytes, sign(who.key, 'entry', [bytes])]))
+  return opened(encodeCanonical([bytes, sign(who.key, 'entry', [bytes])]))
 }
 
 function message(story: Story = begin({ workspace })) {
@@ -44,20 +37,18 @@ function nested(levels: number): Value {
 export const ENTRY_CASES: readonly RefusalCase[] = [
   refusalCase('oversize', 'a header of more than 8 KiB', (wrong) => {
     const wraps = Array.from({ length: wrong ? 64 : 48 }, () => wrapFor(bob.device))
-    return openEntry(begin({ workspace }).draft(bob, 'wrap', { wraps }).envelope)
+    return opened(begin({ workspace }).draft(bob, 'wrap', { wraps }).envelope)
   }),
-  refusalCase('too_deep', 'nine levels', (wrong) =>
-    decodeCanonical(encodeCanonical(nested(wrong ? 9 : 8)), { bytesMax: 100 }),
-  ),
+  refusalCase('too_deep', 'nine levels', (wrong) => decoded(encodeCanonical(nested(wrong ? 9 : 8)))),
   refusalCase('too_deep', 'a header with nine levels', (wrong) =>
     openSigned({ ...message(), ctl: wrong ? { a: nested(7) } : {} }),
   ),
   refusalCase('too_many_keys', 'a map of 33 keys', (wrong) => {
     const entries = Array.from({ length: wrong ? 33 : 32 }, (_, i) => [`k${i}`, i] as const)
-    return decodeCanonical(encodeCanonical(Object.fromEntries(entries)), { bytesMax: 1000 })
+    return decoded(encodeCanonical(Object.fromEntries(entries)))
   }),
   refusalCase('not_canonical', 'a number written with more bytes than it needs', (wrong) =>
-    decodeCanonical(Uint8Array.from(wrong ? [0x18, 0x17] : [0x17]), { bytesMax: 10 }),
+    decoded(Uint8Array.from(wrong ? [0x18, 0x17] : [0x17])),
   ),
   refusalCase('not_canonical', 'a header with a byte after its end', (wrong) => {
     const bytes = encodeCanonical(message())
@@ -80,6 +71,9 @@ export const ENTRY_CASES: readonly RefusalCase[] = [
   }),
   refusalCase('schema', 'an argument that its kind does not have', (wrong) =>
     openSigned({ ...message(), ctl: wrong ? { to: 1 } : {} }),
+  ),
+  refusalCase('schema', 'bytes without content in place of a map without keys', (wrong) =>
+    openSigned({ ...message(), ctl: wrong ? new Uint8Array(0) : {} }),
   ),
   refusalCase('schema', 'an id of 31 bytes', (wrong) =>
     openSigned({ ...message(), th: seedOf('x').subarray(wrong ? 1 : 0) }),
@@ -124,15 +118,15 @@ export const ENTRY_CASES: readonly RefusalCase[] = [
     return openSigned({ ...revise, ctl: { base: wrong ? ids.toReversed() : ids } })
   }),
   refusalCase('action_presence', 'an action proposed and not named', (wrong) =>
-    openEntry(proposal(wrong ? null : hash('action', [])).envelope),
+    opened(proposal(wrong ? null : hash('action', [])).envelope),
   ),
   refusalCase('action_presence', 'an action named and not proposed', (wrong) => {
     const story = begin({ workspace })
-    return openEntry(story.draft(bob, 'create', { action: wrong ? hash('action', []) : null }, { past: [] }).envelope)
+    return opened(story.draft(bob, 'create', { action: wrong ? hash('action', []) : null }, { past: [] }).envelope)
   }),
   refusalCase('bad_signature', 'signed by another device', (wrong) => openSigned(message(), wrong ? mallory : frank)),
   refusalCase('bad_signature', 'the signature of another purpose', (wrong) => {
     const bytes = encodeCanonical(message())
-    return openEntry(encodeCanonical([bytes, sign(frank.key, wrong ? 'roster' : 'entry', [bytes])]))
+    return opened(encodeCanonical([bytes, sign(frank.key, wrong ? 'roster' : 'entry', [bytes])]))
   }),
 ]
