@@ -135,8 +135,8 @@ const MUTANTS: readonly (Mutant & { breaks: string; world?: World })[] = [
   {
     name: 'a fence settles a cancel before all sender laptops know it',
     file: 'final.ts',
-    from: 'senders.every((device) =>',
-    to: 'senders.some((device) =>',
+    from: '[...listed, ...added].every((device) =>',
+    to: '[...listed, ...added].some((device) =>',
     breaks: 'a final cancel stays, whatever recipients do',
     world: { senders: 2, recipients: 1, removed: ['r0'], kinds: ['accept', 'cancel', 'ack'], entriesMax: 4 },
   },
