@@ -13,7 +13,7 @@ import { lockHolder } from './instance-lock.ts'
 
 const LOOK_AGAIN_MS = 50
 /** A repair of a large store may take this long. */
-const START_TIMEOUT_MS = 120_000
+export const START_TIMEOUT_MS = 120_000
 const STOP_TIMEOUT_MS = 30_000
 
 /** Symbol of the refusal of a second node. */
@@ -48,6 +48,15 @@ export async function startNode(
     if (holder === undefined) started = await spawnNode(home, options)
     else if (Date.now() > deadline) throw notAnswering(holder)
     else await pause(LOOK_AGAIN_MS)
+  }
+}
+
+/** Waits until the node that has the lock answers, or has it no more. */
+export async function waitForAnswer(home: Home, patienceMs: number): Promise<void> {
+  const deadline = Date.now() + patienceMs
+  while (lockHolder(home) !== undefined && Date.now() < deadline) {
+    if ((await answeringPid(home)) !== undefined) return
+    await pause(LOOK_AGAIN_MS)
   }
 }
 

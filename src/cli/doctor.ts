@@ -25,6 +25,8 @@ export interface Finding {
   cause?: string
   /** What to run or do next. */
   next?: string
+  /** What was seen, one by one; with --json only. */
+  details?: readonly object[]
 }
 
 const NODE_VERSION_MIN = [22, 18] as const
@@ -144,6 +146,14 @@ function nodeFinding({ home }: CommandContext, { status, failure }: Running): Om
 }
 
 async function storeFinding({ home }: CommandContext, status: NodeStatus | undefined): Promise<Omit<Finding, 'check'>> {
+  if (status?.store_failure !== undefined) {
+    return {
+      state: 'failed',
+      evidence: status.store_failure.message,
+      cause: 'A write failed. Nothing is written until the node is started anew; what was acknowledged before is safe.',
+      next: 'When that is done: relay-node stop, then relay-node start --detach',
+    }
+  }
   if (status !== undefined) return { state: 'ok', evidence: `open in the node, format ${status.store_format}` }
   if (!existsSync(home.store)) return { state: 'ok', evidence: 'nothing was stored yet' }
   const lock = takeLock(home)
@@ -210,7 +220,6 @@ function versionsFinding({ version }: CommandContext, status: NodeStatus | undef
 function nodeFindings(status: NodeStatus): Finding[] {
   const others = status.teammates.filter((teammate) => !teammate.me)
   const unreachable = others.filter((teammate) => !teammate.reachable)
-  const refused = Object.entries(status.refused)
   return [
     status.addresses.length > 0
       ? {
@@ -247,16 +256,44 @@ function nodeFindings(status: NodeStatus): Finding[] {
           next: 'Ask the owner. Until it is settled no change of members counts.',
         }
       : { check: 'roster', state: 'ok', evidence: `at position ${status.roster.position}` },
-    refused.length === 0
-      ? { check: 'refused entries', state: 'ok', evidence: 'none since the node started' }
-      : {
-          check: 'refused entries',
-          state: 'note',
-          evidence: refused.map(([name, count]) => `${name}: ${count}`).join(', '),
-          cause: 'Peers sent entries that break a rule; they were not taken in.',
-          next: 'relay-node logs says from whom, at log_level debug.',
-        },
+    { check: 'forks', ...forksFinding(status) },
+    { check: 'refused entries', ...refusedFinding(status) },
   ]
+}
+
+function forksFinding({ forks, member, device }: NodeStatus): Omit<Finding, 'check'> {
+  if (forks.length === 0) return { state: 'ok', evidence: 'no device signed two entries with one number' }
+  const isOwn = forks.some((fork) => fork.device === `${member}/${device}`)
+  return {
+    state: isOwn ? 'failed' : 'note',
+    evidence: forks.map((fork) => `${fork.device} in ${fork.thread_id}`).join('; '),
+    cause: isOwn
+      ? 'Two histories are signed with the key of this laptop: its home was copied or restored from an old copy.'
+      : 'That device signed two entries with one number: its home was copied, or it tells different people different things.',
+    next: isOwn
+      ? 'Use only one of the copies. Those threads cannot be written any more from here; the other side can hand off anew.'
+      : 'Both entries are kept as proof. relay-node show THREAD shows what counts; ask the human of that device in person.',
+    details: forks,
+  }
+}
+
+function refusedFinding({ refused, refused_entries: entries }: NodeStatus): Omit<Finding, 'check'> {
+  const counts = Object.entries(refused).map(([name, count]) => `${name}: ${count}`)
+  if (counts.length === 0 && entries.length === 0) return { state: 'ok', evidence: 'none' }
+  const bySender = Map.groupBy(entries, ({ from }) => from)
+  const kept = [...bySender].map(
+    ([from, sent]) => `${sent.length} from ${from} (${[...new Set(sent.map(({ refusal }) => refusal))].join(', ')})`,
+  )
+  return {
+    state: 'note',
+    evidence: [
+      counts.length === 0 ? 'none since the node started' : counts.join(', '),
+      ...(kept.length === 0 ? [] : [`kept as proof: ${kept.join('; ')}`]),
+    ].join('; '),
+    cause: 'Peers sent what breaks a rule; it was not taken in.',
+    next: 'If it goes on, ask the humans of those devices: their program is broken or not theirs.',
+    details: entries,
+  }
 }
 
 function printFinding(printer: Printer, { check: name, state, evidence, cause, next }: Finding): void {

@@ -4,7 +4,7 @@ import { type Home, homeError, HomeError, placeFile, prepareHome } from '../home
 import { checkLength } from '../rpc/socket.ts'
 import { realSystem, type System } from '../system.ts'
 import type { Command, CommandContext } from './context.ts'
-import { startNode } from './detached-node.ts'
+import { START_TIMEOUT_MS, startNode } from './detached-node.ts'
 import { ensureKey } from './device-key.ts'
 import { CommandError, UsageError } from './failure.ts'
 import { takeLock } from './instance-lock.ts'
@@ -94,7 +94,7 @@ function checkNames({ name, team, device }: Pick<Options, 'name' | 'team' | 'dev
 
 /** One home belongs to one workspace; a node that waits for an invite makes way. */
 async function refuseMembership(context: CommandContext): Promise<void> {
-  const asked = await stopNode(context.home, (signal) =>
+  const ask = (signal: AbortSignal) =>
     withRunningNode(context, async (node) => {
       const { handle } = await node.call('relay/whoami', {}, { signal })
       if (handle !== undefined) {
@@ -103,8 +103,9 @@ async function refuseMembership(context: CommandContext): Promise<void> {
         })
       }
       return node.call('relay/stop', {}, { signal })
-    }),
-  )
+    })
+  // One that is just starting may be a member's: it has to say so before it is ended.
+  const asked = await stopNode(context.home, ask, START_TIMEOUT_MS)
   if (asked !== undefined) context.printer.progress('The node that waited for an invite was stopped.')
 }
 

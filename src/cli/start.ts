@@ -13,6 +13,7 @@ import { addressText } from './listen-address.ts'
 import { openLog } from './log-file.ts'
 import type { Printer } from './print.ts'
 import { readSettings } from './settings.ts'
+import { startMark } from './start-mark.ts'
 
 /** A node that hangs while it stops is ended all the same. What was acknowledged is on disk. */
 const STOP_TIMEOUT_MS = 15_000
@@ -96,7 +97,8 @@ async function runNode({ home, printer, version }: CommandContext, copy: string 
   const { device: deviceName, listen, lan, bootstrap } = settings
   const net = await createLibp2pNet({ seed, listen, lan, bootstrap, system })
   const store = await openStore(home)
-  const node = await openNode({ store, net, system, seed, deviceName, version, rebuild: copy !== undefined })
+  const rebuild = copy !== undefined
+  const node = await openNode({ store, net, system, seed, deviceName, version, rebuild, startMark: startMark(home) })
   const server = createRpcServer({
     api: node,
     socketPath: home.socket,

@@ -3,7 +3,7 @@ import { hasBit, type Hex, isBefore, LACK_COUNT_MAX, type Node, pastOf } from '.
 import { openContent } from './contents.ts'
 import type { Held, Turn } from './held.ts'
 import { depsFor, hasForked, publish, type Published } from './publish.ts'
-import { sideOf, type Thread } from './threads.ts'
+import { missingBodies, sideOf, type Thread } from './threads.ts'
 import { isRosterForked, ownMember } from './workspace.ts'
 
 /**
@@ -20,8 +20,7 @@ export async function acknowledge(held: Held, turn: Turn, thread: Thread): Promi
     (node) => node !== last && node.entry.header.dev !== own && !(last && isBefore(node, last)),
   )
   if (!unseen.some((node) => node.entry.header.kind !== 'ack')) return undefined
-  if (thread.graph.nodes.some((node) => node.entry.header.body !== null && !thread.bodies.has(node.entry.id)))
-    return undefined
+  if (missingBodies(thread).length > 0) return undefined
   const lack = await lacking(held, thread, [...unseen, ...lackedBefore(thread, own)], last)
   return publish(held, turn, thread, { kind: 'ack', ctl: { lack } })
 }

@@ -94,7 +94,8 @@ export async function admit(held: Held, room: WaitingRoom, delivery: Delivery): 
       if (gained.length > 0) {
         settle(held, turn, thread, gained)
         admitted.changed.add(thread.id)
-      } else if (thread.id !== delivery.thread) continue
+        // A body that came after its entry may be the last thing that a receipt waited for.
+      } else if (thread.id !== delivery.thread && !admitted.changed.has(thread.id)) continue
       const ack = more ? undefined : await acknowledge(held, turn, thread)
       if (ack) admitted.acks.push(ack)
     }

@@ -249,6 +249,8 @@ export interface NodeStatus extends WhoAmI {
   started_at: Time
   addresses: string[]
   store_format: number
+  /** Why nothing can be written; absent where it can. */
+  store_failure?: { code: string; message: string }
   teammates: Teammate[]
   threads: number
   unread: number
@@ -256,8 +258,21 @@ export interface NodeStatus extends WhoAmI {
   outbox: number
   /** Refusals by name since the node started. */
   refused: Record<string, number>
+  /** Refused entries that are kept as proof, newest first. */
+  refused_entries: RefusedEntry[]
+  /** Proven: the device signed two entries with one number in that thread. */
+  forks: { device: string; thread_id: string }[]
   roster: { position: number; forked: boolean }
   clock_ms: number
+}
+
+export interface RefusedEntry {
+  /** The device that sent it, `member/device`. Whose words it is supposed to be is not known. */
+  from: string
+  /** Name of the rule's no. */
+  refusal: string
+  at: Time
+  size: number
 }
 
 /** Something happened that a front end may want to look at. `cursor` grows with local arrival order. */

@@ -3,10 +3,19 @@
  * collects what has to be written, and ends with one synced batch; nobody is told before that.
  */
 import { bucketDigests, type Ground, type Hex, headsDigest, type SigningKey } from '../../protocol/index.ts'
-import type { Store, Write } from '../store/store.ts'
+import { type Store, StoreError, type Write } from '../store/store.ts'
 import type { System } from '../system.ts'
 import type { NodeEvent } from './api.ts'
-import { getArrival, nextRefused, putArrival, putBody, readOutbox, readThreadRows, type ThreadRow } from './rows.ts'
+import {
+  getArrival,
+  getMet,
+  nextRefused,
+  putArrival,
+  putBody,
+  readOutbox,
+  readThreadRows,
+  type ThreadRow,
+} from './rows.ts'
 import { createThreads, type Thread, type Threads } from './threads.ts'
 import { createWriteQueue } from './write-queue.ts'
 import { loadWorkspace, type Workspace } from './workspace.ts'
@@ -22,6 +31,7 @@ export interface ThreadFacts {
   textHash: Hex | null
   unread: number
   recovering: boolean
+  forked: readonly Hex[]
 }
 
 export interface Turn {
@@ -52,6 +62,10 @@ export interface Held {
   readonly refusedIds: Set<Hex>
   /** Number of the next refused entry that is kept. */
   readonly proofs: { next: number }
+  /** Devices that were in sync since a part of the store was lost; undefined where nothing is lost. */
+  readonly recovery: { met: ReadonlySet<Hex> | undefined }
+  /** Why the last batch was not written, until one is. */
+  readonly disk: { failure: StoreError | undefined }
   /** Refusals by name since the start. */
   readonly refusals: Map<string, number>
   /** Runs `task` in the write queue, then commits what it wrote. */
@@ -70,6 +84,7 @@ export async function openHeld(options: { store: Store; system: System; key: Sig
   const facts = new Map<Hex, ThreadFacts>()
   let buckets: Hex | undefined
   let arrival = await getArrival(store)
+  const met = await getMet(store)
 
   function attempt(run: () => void): void {
     try {
@@ -97,6 +112,8 @@ export async function openHeld(options: { store: Store; system: System; key: Sig
     freshBodies: new Map(),
     refusedIds: new Set(),
     proofs: { next: await nextRefused(store) },
+    recovery: { met: met && new Set(met) },
+    disk: { failure: undefined },
     refusals: new Map(),
     turn(task) {
       return queue.run(async () => {
@@ -106,8 +123,12 @@ export async function openHeld(options: { store: Store; system: System; key: Sig
         try {
           result = await task(turn)
           if (arrival > arrivalBefore) turn.writes.push(putArrival(arrival))
-          if (turn.writes.length > 0) await store.batch(turn.writes)
+          if (turn.writes.length > 0) {
+            await store.batch(turn.writes)
+            held.disk.failure = undefined
+          }
         } catch (error) {
+          if (error instanceof StoreError) held.disk.failure = error
           arrival = arrivalBefore
           for (const thread of turn.touched) threads.forget(thread.id)
           for (const undo of turn.undo.toReversed()) undo()
@@ -135,9 +156,9 @@ export async function openHeld(options: { store: Store; system: System; key: Sig
 }
 
 export function factsOf(row: ThreadRow): ThreadFacts {
-  const { side, sender, recipient, textHash, unread, recovering } = row
+  const { side, sender, recipient, textHash, unread, recovering, forked } = row
   const open = row.status === 'pending' || row.status === 'accepted'
-  return { headsDigest: headsDigest(row.heads), side, open, sender, recipient, textHash, unread, recovering }
+  return { headsDigest: headsDigest(row.heads), side, open, sender, recipient, textHash, unread, recovering, forked }
 }
 
 export function outboxOf(held: Held, device: Hex): Map<Hex, Hex> {

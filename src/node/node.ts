@@ -14,6 +14,7 @@ import { requireMember } from './membership.ts'
 import { createPeers } from './peers.ts'
 import { getThread, listThreads, readArtifact } from './reading.ts'
 import { clearLists, hasLists, rebuildLists } from './rebuild.ts'
+import { countStart, type StartMark } from './recovery.ts'
 import { createTeam } from './team.ts'
 import { deviceLabel, resolveHandle, rosterOf } from './workspace.ts'
 
@@ -27,18 +28,33 @@ export interface NodeOptions {
   readonly version: string
   /** The store was repaired: make all lists anew from the entries, and expect that some are missing. */
   readonly rebuild?: boolean
+  /** Kept outside of the store, to notice an old copy of it; left out, none is noticed. */
+  readonly startMark?: StartMark
 }
 
 export interface Node extends NodeApi {
+  /** How much is held in memory of what could grow. */
+  memory(): NodeMemory
   /** Ends all conversations, then closes the store. */
   stop(): Promise<void>
+}
+
+interface NodeMemory {
+  /** Entries that wait for what they build on. */
+  waiting: number
+  /** Ids of refused entries. */
+  refusedIds: number
+  /** Entries that some device has not acknowledged. */
+  outbox: number
 }
 
 const HOUSEKEEPING_MS = 60 * 60 * 1000
 
 /** Starts a node on what the store holds. Throws StoreError or NetError where it cannot. */
 export async function openNode(options: NodeOptions): Promise<Node> {
-  const { store, net, system, seed, deviceName, version } = options
+  const { store, net, system, seed, deviceName, version, startMark } = options
+  if (startMark && (await countStart(store, startMark)))
+    system.log.warn('an old copy of the store was put back: threads are written once a peer that knows them was met')
   const rebuild = options.rebuild === true || !(await hasLists(store))
   if (rebuild) await clearLists(store)
   const key = signingKey(seed)
@@ -87,12 +103,22 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   }
   return {
     ...guarded(api),
+    memory: () => ({
+      waiting: peers.waiting(),
+      refusedIds: held.refusedIds.size,
+      outbox: [...held.outbox.values()].reduce((sum, items) => sum + items.size, 0),
+    }),
     async stop() {
       cancelHousekeeping()
       await invites.stop()
       await peers.stop()
       // Whatever is being written ends before the store closes.
       await held.turn(async () => undefined).catch(() => undefined)
+      if (startMark) {
+        await countStart(store, startMark).catch((error: unknown) =>
+          system.log.warn('this stop was not counted', { error: String(error) }),
+        )
+      }
       await store.close()
     },
   }

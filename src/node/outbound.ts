@@ -11,6 +11,8 @@ import type { FrameStream } from '../net/net.ts'
 const CREDIT_COUNT = 4
 /** Questions that may wait for their answer; a question is a thread whose rest is asked for. */
 const ASKED_COUNT_MAX = 32
+/** Questions that are kept for later. A peer may name any number of threads. */
+const TO_ASK_COUNT_MAX = 8192
 /** Answers that a peer may ask for, and short messages that it may cause, before it reads any. */
 const ANSWERS_COUNT_MAX = 256
 const SHORT_COUNT_MAX = 4096
@@ -33,12 +35,21 @@ export interface Outbound {
   end(): void
 }
 
-export function createOutbound(stream: FrameStream, question: (thread: Hex) => Promise<SyncMessage>): Outbound {
+export interface OutboundParts {
+  readonly stream: FrameStream
+  /** What is asked about a thread. */
+  question(thread: Hex): Promise<SyncMessage>
+  /** All questions are answered, and some that were too many at once were let go. */
+  onForgotten(): void
+}
+
+export function createOutbound({ stream, question, onForgotten }: OutboundParts): Outbound {
   const short: SyncMessage[] = []
   const answers = new Map<string, () => AsyncIterable<SyncMessage>>()
   const news = new Map<Hex, Hex[]>()
   const toAsk = new Set<Hex>()
   const asked = new Set<Hex>()
+  let forgotten = false
   let current: AsyncIterator<SyncMessage> | undefined
   let credit = CREDIT_COUNT
   let wake = () => {}
@@ -91,8 +102,17 @@ export function createOutbound(stream: FrameStream, question: (thread: Hex) => P
     say: (message) => queue(() => short.push(message)),
     answer: (name, batches) => queue(() => answers.set(name, batches)),
     tell: (thread, heads) => queue(() => news.set(thread, heads)),
-    ask: (thread) => queue(() => toAsk.add(thread)),
-    answered: (thread) => queue(() => asked.delete(thread)),
+    ask: (thread) =>
+      queue(() => {
+        if (toAsk.size < TO_ASK_COUNT_MAX) toAsk.add(thread)
+        else forgotten = true
+      }),
+    answered(thread) {
+      queue(() => asked.delete(thread))
+      if (!forgotten || toAsk.size > 0 || asked.size > 0) return
+      forgotten = false
+      onForgotten()
+    },
     taken: () => queue(() => (credit = Math.min(credit + 1, CREDIT_COUNT))),
     async run() {
       while (!ended) {

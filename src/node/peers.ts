@@ -13,7 +13,7 @@ import type { FrameStream, GossipVerdict, Net, NetHandlers } from '../net/net.ts
 import { admit, type Admitted, createWaitingRoom } from './admit.ts'
 import { countRefusal, type Held } from './held.ts'
 import type { Published } from './publish.ts'
-import { recoveredWith } from './rebuild.ts'
+import { recoveredWith } from './recovery.ts'
 import { type PeerRow, putPeer, readPeers } from './rows.ts'
 import { createSyncSession, type SyncSession } from './sync.ts'
 import { threadDevices } from './threads.ts'
@@ -33,6 +33,8 @@ export interface Peers {
   /** The roster or the prekeys changed here: serve, dial and tell accordingly. */
   workspaceChanged(): void
   peerRow(device: Hex): PeerRow | undefined
+  /** Entries that wait for what they build on. */
+  waiting(): number
 }
 
 export function createPeers(options: { held: Held; net: Net; onMet: () => void }): Peers {
@@ -41,16 +43,34 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
   const room = createWaitingRoom()
   const sessions = new Map<Hex, SyncSession>()
   const rows = new Map<Hex, PeerRow>()
+  /** Peers whose rows changed since they were last written. */
+  const unwritten = new Set<Hex>()
+  let writing: Promise<void> | undefined
   const budgets = new Map<Hex, { left: number; at: number }>()
   const timers: (() => void)[] = []
   let stopped = false
 
   function keepRow(device: Hex, change: Partial<PeerRow>): void {
-    const row = { ...(rows.get(device) ?? { addresses: [], lastSeen: 0, skew: 0 }), ...change }
-    rows.set(device, row)
-    held.store.batch([putPeer(device, row)]).catch((error: unknown) => {
-      system.log.warn('could not keep the address of a peer', { device, error: String(error) })
-    })
+    rows.set(device, { ...(rows.get(device) ?? { addresses: [], lastSeen: 0, skew: 0 }), ...change })
+    unwritten.add(device)
+    writing ??= writeRows()
+  }
+
+  /** One batch at a time: a peer that says hello a thousand times must not keep the disk from what others write. */
+  async function writeRows(): Promise<void> {
+    while (unwritten.size > 0) {
+      const writes = [...unwritten].flatMap((device) => {
+        const row = rows.get(device)
+        return row ? [putPeer(device, row)] : []
+      })
+      unwritten.clear()
+      try {
+        await held.store.batch(writes)
+      } catch (error) {
+        system.log.warn('could not keep the addresses of peers', { error: String(error) })
+      }
+    }
+    writing = undefined
   }
 
   function applyTeam(): void {
@@ -79,8 +99,12 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
       onAdmitted,
       onWorkspaceChanged: workspaceChanged,
       onInSync: (device) => {
-        recoveredWith(held, device).catch((error: unknown) =>
-          system.log.warn('a thread could not be marked as recovered', { error: String(error) }),
+        recoveredWith(held, device).then(
+          ({ acks, lacking }) => {
+            acks.forEach(announce)
+            for (const thread of lacking) session.pull(thread)
+          },
+          (error: unknown) => system.log.warn('a thread could not be marked as recovered', { error: String(error) }),
         )
       },
       onHello(device, hello) {
@@ -164,9 +188,13 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
     for (const device of threadDevices(thread)) sessions.get(device)?.tellHeads(thread.id, heads)
   }
 
-  /** Gossip and notices may be lost; what a connected device has not acknowledged is offered again. */
-  function retryOutbox(): void {
+  /**
+   * Gossip and notices may be lost; what a connected device has not acknowledged is offered again.
+   * And after a loss each device is asked what it holds until the two are in sync.
+   */
+  function retry(): void {
     for (const [device, session] of sessions) {
+      if (held.recovery.met?.has(device) === false) session.tellAll()
       const threads = new Set(held.outbox.get(device)?.values())
       for (const thread of threads) {
         held
@@ -193,16 +221,18 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
       for await (const [device, row] of readPeers(held.store)) rows.set(device, row)
       await net.start({ ...handlers, onJoin })
       applyTeam()
-      timers.push(system.clock.every(RETRY_MS, retryOutbox))
+      timers.push(system.clock.every(RETRY_MS, retry))
       timers.push(system.clock.every(BEACON_MS, () => [...sessions.values()].forEach((session) => session.tellAll())))
     },
     async stop() {
       stopped = true
       for (const cancel of timers) cancel()
       await net.stop()
+      await writing
     },
     announce,
     workspaceChanged,
     peerRow: (device) => rows.get(device),
+    waiting: () => room.byId.size,
   }
 }

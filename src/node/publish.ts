@@ -21,7 +21,7 @@ import { ApiError } from './api-error.ts'
 import { keepKey, writingKey } from './contents.ts'
 import { groundOf, type Held, keepBody, type Turn } from './held.ts'
 import { putEntry } from './rows.ts'
-import { fillOutbox, settle } from './settle.ts'
+import { newRow, settle } from './settle.ts'
 import { emptyThread, takeIn, type Thread } from './threads.ts'
 import { isRosterForked, rosterOf } from './workspace.ts'
 
@@ -41,7 +41,7 @@ export function publish(held: Held, turn: Turn, thread: Thread, statement: State
   if (thread.row?.recovering) {
     throw new ApiError(
       'state_changed',
-      'The store of this laptop was repaired, and a part of this thread may be missing here.',
+      'The store of this laptop was repaired or put back from an old copy: a part of this thread may be missing here.',
       {
         hint: 'It can be written again as soon as a laptop of the other side was reachable once. relay-node status shows who is.',
       },
@@ -159,8 +159,11 @@ function seal(held: Held, turn: Turn, sealing: Sealing): Published {
   turn.writes.push(putEntry(thread.id, { envelope: entry.envelope, arrival: arrival.number, receivedAt: arrival.at }))
   if (sealed) keepBody(held, turn, thread, { entry: entry.id, sealed })
   if (statement.kind === 'create' && key) turn.writes.push(keepKey(thread, entry.id, key))
-  if (!sealing.thread) held.threads.adopt(thread)
+  if (!sealing.thread) {
+    held.threads.adopt(thread)
+    // Nothing can be lost of what begins here.
+    thread.row = { ...newRow(held, thread), recovering: false }
+  }
   settle(held, turn, thread, [{ node: judged.value, sealed }])
-  fillOutbox(held, turn, thread, judged.value)
   return { thread, node: judged.value, sealed }
 }

@@ -1,14 +1,14 @@
 /** Makes everything anew that follows from the entries: rows, inbox, outbox, the arrival counter. For a repaired store, or one whose lists are of an older form. */
-import { encodeCanonical, type Hex, isOfKind, receiptOf } from '../../protocol/index.ts'
+import { encodeCanonical, type Hex } from '../../protocol/index.ts'
 import type { Space, Store, Write } from '../store/store.ts'
-import { factsOf, type Held, type Turn } from './held.ts'
+import type { Held } from './held.ts'
 import { markRead } from './reading.ts'
-import { decodeRow, putArrival, putOutbox, putThreadRow } from './rows.ts'
+import { markRecovering } from './recovery.ts'
+import { decodeRow, putArrival, putMet } from './rows.ts'
 import { settle } from './settle.ts'
-import { type Thread, threadDevices } from './threads.ts'
 
 /** Counts up whenever the form of a list changes. */
-const LISTS_VERSION = 1
+const LISTS_VERSION = 2
 const LISTS_KEY = 'lists'
 
 /** Whether the lists are of this form and may be trusted. */
@@ -49,39 +49,11 @@ export async function rebuildLists(held: Held, lossy: boolean): Promise<void> {
       )
       markRead(held, turn, thread, read)
       if (lossy) markRecovering(turn, thread, true)
-      for (const node of thread.graph.byDevice.get(held.workspace.key.public) ?? []) {
-        if (isOfKind(node, 'ack')) continue
-        for (const device of threadDevices(thread)) {
-          if (device === held.workspace.key.public || receiptOf(thread.graph, node, device)) continue
-          turn.writes.push(putOutbox(device, node.entry.id, id))
-        }
-      }
     })
   }
   await held.turn(async (turn) => {
+    if (lossy) turn.writes.push(putMet([]))
     turn.writes.push({ type: 'put', space: 'meta', key: LISTS_KEY, value: encodeCanonical(LISTS_VERSION) })
-  })
-}
-
-function markRecovering(turn: Turn, thread: Thread, recovering: boolean): void {
-  if (!thread.row) return
-  thread.row = { ...thread.row, recovering }
-  turn.touched.add(thread)
-  turn.writes.push(putThreadRow(thread.id, thread.row))
-}
-
-/** `device` holds exactly what is held here: the threads that it takes part in have recovered. */
-export async function recoveredWith(held: Held, device: Hex): Promise<void> {
-  const recovering = [...held.facts].flatMap(([id, facts]) => (facts.recovering ? [id] : []))
-  if (recovering.length === 0) return
-  await held.turn(async (turn) => {
-    for (const id of recovering) {
-      const thread = await held.threads.load(id)
-      if (!threadDevices(thread).includes(device)) continue
-      markRecovering(turn, thread, false)
-      const { row } = thread
-      if (row) turn.after.push(() => held.setFacts(id, factsOf(row)))
-    }
   })
 }
 

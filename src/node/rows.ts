@@ -84,6 +84,8 @@ export interface ThreadRow {
    * sign a second entry with a number that it has used.
    */
   recovering: boolean
+  /** Devices that signed two entries with one number here. */
+  forked: Hex[]
 }
 
 export function putThreadRow(thread: Hex, row: ThreadRow): Write {
@@ -215,6 +217,11 @@ export function putRefused(number: number, row: RefusedRow, kept: number): Write
   return number < kept ? [put] : [put, { type: 'del', space: 'refused', key: arrivalKey(number - kept) }]
 }
 
+/** The proofs that are kept, newest first. */
+export async function* readRefused(store: Store): AsyncIterable<RefusedRow> {
+  for await (const [, value] of store.range('refused', { reverse: true })) yield decodeJson(value) as RefusedRow
+}
+
 /** The number of the next proof. */
 export async function nextRefused(store: Store): Promise<number> {
   for await (const [key] of store.range('refused', { reverse: true, limit: 1 })) return Number(key) + 1
@@ -246,7 +253,8 @@ export function putBody(entry: Hex, sealed: Uint8Array): Write {
   return { type: 'put', space: 'body', key: entry, value: sealed }
 }
 
-// meta: arrival → the greatest arrival number given out; member name of this device's own choice until it joins
+// meta: arrival → the greatest arrival number given out; met → devices in sync since a part of the store was lost;
+// lists → form of the lists; starts → how often this store was started and stopped
 
 export function putArrival(arrival: number): Write {
   return { type: 'put', space: 'meta', key: 'arrival', value: encodeCanonical(arrival) }
@@ -255,4 +263,17 @@ export function putArrival(arrival: number): Write {
 export async function getArrival(store: Store): Promise<number> {
   const value = await store.get('meta', 'arrival')
   return value ? (decodeRow(value) as number) : 0
+}
+
+const MET_KEY = 'met'
+
+/** Devices that were in sync since a part of the store was lost; undefined where nothing is lost, or nothing any more. */
+export function putMet(devices: readonly Hex[] | undefined): Write {
+  const place = { space: 'meta', key: MET_KEY } as const
+  return devices ? { type: 'put', ...place, value: encodeCanonical([...devices]) } : { type: 'del', ...place }
+}
+
+export async function getMet(store: Store): Promise<Hex[] | undefined> {
+  const value = await store.get('meta', MET_KEY)
+  return value && (decodeRow(value) as Hex[])
 }

@@ -5,6 +5,7 @@ import {
   type Kind,
   type Node,
   PREVIEW_LENGTH_CHARS_MAX,
+  receiptOf,
   hash,
   textId,
 } from '../../protocol/index.ts'
@@ -39,6 +40,7 @@ export function settle(held: Held, turn: Turn, thread: Thread, gained: readonly 
     final: state.final,
     waitingFor: [...state.waitingFor],
     heads: [...thread.graph.heads],
+    forked: [...thread.graph.forked],
   }
   const me = ownMember(held.workspace)?.id
   for (const { node, sealed } of gained) {
@@ -51,6 +53,8 @@ export function settle(held: Held, turn: Turn, thread: Thread, gained: readonly 
     }
     if (!mine && UNREAD.has(kind) && next.side !== null) next.unread++
     if (sealed) applyPreview(thread, next, { node, sealed }, mine)
+    // An own entry may come back from a peer after a part of the store was lost.
+    if (dev === held.workspace.key.public) fillOutbox(held, turn, thread, node)
     clearOutbox(held, turn, thread, node)
   }
   thread.row = next
@@ -67,7 +71,7 @@ export function settle(held: Held, turn: Turn, thread: Thread, gained: readonly 
   })
 }
 
-function newRow(held: Held, thread: Thread): ThreadRow {
+export function newRow(held: Held, thread: Thread): ThreadRow {
   const create = createOf(thread)
   if (!create) throw new Error('a thread has a create before it has a row')
   const { header } = create
@@ -90,8 +94,15 @@ function newRow(held: Held, thread: Thread): ThreadRow {
     read: 0,
     preview: null,
     textHash: null,
-    recovering: false,
+    recovering: isLost(held, thread),
+    forked: [],
   }
+}
+
+/** Whether own entries of a thread that comes from a peer may have been lost here, and not come back yet. */
+function isLost(held: Held, thread: Thread): boolean {
+  const { met } = held.recovery
+  return met !== undefined && !threadDevices(thread).some((device) => met.has(device))
 }
 
 /** Texts that a list shows the beginning of. */
@@ -122,12 +133,12 @@ export function textHash(text: string): Hex {
   return hash('payload', [text])
 }
 
-/** Puts an own entry into the outbox of every other device of the thread. Receipts are not acknowledged in turn. */
-export function fillOutbox(held: Held, turn: Turn, thread: Thread, node: Node): void {
+/** Puts an own entry into the outbox of every other device of the thread that has not acknowledged it. Receipts are not acknowledged in turn. */
+function fillOutbox(held: Held, turn: Turn, thread: Thread, node: Node): void {
   if (node.entry.header.kind === 'ack') return
   const own = held.workspace.key.public
   for (const device of threadDevices(thread)) {
-    if (device === own) continue
+    if (device === own || receiptOf(thread.graph, node, device)) continue
     turn.writes.push(putOutbox(device, node.entry.id, thread.id))
     turn.after.push(() => outboxOf(held, device).set(node.entry.id, thread.id))
   }

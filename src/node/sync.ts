@@ -21,7 +21,7 @@ import type { FrameStream } from '../net/net.ts'
 import { admit, type Admitted, admitBodies, takeWaiting, type WaitingRoom } from './admit.ts'
 import { countRefusal, type Held } from './held.ts'
 import { createOutbound } from './outbound.ts'
-import { sideOf, type Thread, threadDevices } from './threads.ts'
+import { missingBodies, sideOf, type Thread, threadDevices } from './threads.ts'
 import { admitPrekey, admitRoster, heldPrekeysDigest, rosterOf, rosterSuffix, rosterUndo } from './workspace.ts'
 
 const BATCH_SIZE_BYTES = 256 * 1024
@@ -61,7 +61,12 @@ export interface SyncSession {
 export function createSyncSession(options: SyncOptions): SyncSession {
   const { held, stream, room } = options
   const { workspace } = held
-  const out = createOutbound(stream, async (thread) => ({ t: 'vector', th: thread, tips: await read(thread, tipsOf) }))
+  const out = createOutbound({
+    stream,
+    question: async (thread) => ({ t: 'vector', th: thread, tips: await read(thread, tipsOf) }),
+    // The peer names again what still differs.
+    onForgotten: () => say({ t: 'digests', buckets: held.buckets() }),
+  })
   const { say } = out
   let ended = false
   /** The last hello that was answered with one of our own. */
@@ -238,7 +243,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
     const rest = await read(message.th, (thread) => ({
       lacks: heads.some((head) => !thread.graph.byId.has(head)),
       ids: [...thread.graph.byId.keys()].slice(0, SYNC_IDS_COUNT_MAX),
-      bodies: missingBodies(thread),
+      bodies: wanted(thread),
     }))
     if (rest.bodies.length > 0) say({ t: 'want', th: message.th, ids: rest.bodies })
     if (rest.lacks && !askedInFull.has(message.th)) {
@@ -249,10 +254,8 @@ export function createSyncSession(options: SyncOptions): SyncSession {
   }
 
   /** Bodies of threads that this device takes part in. */
-  function missingBodies(thread: Thread): Hex[] {
-    if (!sideOf(thread, workspace.key.public)) return []
-    const missing = thread.graph.nodes.filter(({ entry }) => entry.header.body !== null && !thread.bodies.has(entry.id))
-    return missing.map((node) => node.entry.id).slice(0, SYNC_IDS_COUNT_MAX)
+  function wanted(thread: Thread): Hex[] {
+    return sideOf(thread, workspace.key.public) ? missingBodies(thread).slice(0, SYNC_IDS_COUNT_MAX) : []
   }
 
   async function* wantedBodies(message: SyncMessageOf<'want'>): AsyncIterable<SyncMessage> {
@@ -284,7 +287,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
   async function onHeads(message: SyncMessageOf<'heads'>): Promise<void> {
     // The header may be here by way of someone who had no body for us.
     const lacks = (thread: Thread) =>
-      message.heads.some((head) => !thread.graph.byId.has(head)) || missingBodies(thread).length > 0
+      message.heads.some((head) => !thread.graph.byId.has(head)) || wanted(thread).length > 0
     if (!(await read(message.th, lacks))) return
     held.system.clock.after(GOSSIP_GRACE_MS, () => {
       void read(message.th, lacks).then(

@@ -1,17 +1,18 @@
 /** Who this node is, who its teammates are, and how it is: facts for front ends. */
-import { devicesOf, peerIdText, PROTOCOL_VERSION } from '../../protocol/index.ts'
+import { devicesOf, peerIdText, PROTOCOL_VERSION, textId } from '../../protocol/index.ts'
 import type { Net } from '../net/net.ts'
-import type { NodeStatus, Teammate, WhoAmI } from './api.ts'
+import type { NodeStatus, RefusedEntry, Teammate, WhoAmI } from './api.ts'
 import type { Held } from './held.ts'
 import { requireMember, trustOf } from './membership.ts'
 import type { Peers } from './peers.ts'
+import { readRefused } from './rows.ts'
 import { timeText } from './view.ts'
 import { deviceLabel, handleOf, isRosterForked, ownDevice, ownMember, rosterOf } from './workspace.ts'
 
 export interface Team {
   whoami(): WhoAmI
   teammates(): Teammate[]
-  status(): NodeStatus
+  status(): Promise<NodeStatus>
 }
 
 /** Reads the store's format number; the node needs no other. */
@@ -81,13 +82,25 @@ export function createTeam(parts: { held: Held; net: Net; peers: Peers; version:
       })
   }
 
+  async function refusedEntries(): Promise<RefusedEntry[]> {
+    const entries: RefusedEntry[] = []
+    for await (const { from, refusal, at, envelope } of readRefused(held.store))
+      entries.push({ from: deviceLabel(workspace, from), refusal, at: timeText(at), size: envelope.length / 2 })
+    return entries
+  }
+
   return {
     whoami,
     teammates,
-    status() {
+    async status() {
+      const refused_entries = await refusedEntries()
+      const { failure } = held.disk
       let unread = 0
       let threads = 0
-      for (const facts of held.facts.values()) {
+      const forks: NodeStatus['forks'] = []
+      for (const [id, facts] of held.facts) {
+        for (const device of facts.forked)
+          forks.push({ device: deviceLabel(workspace, device), thread_id: textId('thread', id) })
         if (facts.side === null) continue
         threads++
         unread += facts.unread
@@ -101,11 +114,14 @@ export function createTeam(parts: { held: Held; net: Net; peers: Peers; version:
         started_at: timeText(parts.startedAt),
         addresses: net.addresses(),
         store_format: STORE_FORMAT,
+        ...(failure ? { store_failure: { code: failure.code, message: failure.message } } : {}),
         teammates: ownMember(workspace) ? teammates() : [],
         threads,
         unread,
         outbox: [...held.outbox.values()].reduce((sum, items) => sum + items.size, 0),
         refused: Object.fromEntries(held.refusals),
+        refused_entries,
+        forks,
         roster: { position: roster?.point[0] ?? 0, forked: isRosterForked(workspace) },
         clock_ms: held.system.clock.now(),
       }

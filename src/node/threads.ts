@@ -137,6 +137,12 @@ export function threadDevices(thread: Thread): Hex[] {
   return [...new Set([...ctl.senders, ...ctl.recipients, ...added, ...readers])]
 }
 
+/** Entries whose sealed body is not here. */
+export function missingBodies(thread: Thread): Hex[] {
+  const missing = thread.graph.nodes.filter(({ entry }) => entry.header.body !== null && !thread.bodies.has(entry.id))
+  return missing.map((node) => node.entry.id)
+}
+
 export function receivedAt(thread: Thread, entry: Hex): number {
   return thread.arrivals.get(entry)?.at ?? 0
 }

@@ -153,6 +153,35 @@ describe('the conversation stays bounded', () => {
     await othersAreServed(here)
   })
 
+  test('with one that says hello without end: where it was met is written one time after the other, not a thousand times', async () => {
+    const world = await stoppedAcme('frank', 'mallory')
+    const [bob, frank] = [world.laptop('bob'), world.laptop('frank')]
+    const released = Promise.withResolvers<void>()
+    let written = 0
+    const { open } = bob.disk
+    bob.disk.open = () => {
+      const store = open()
+      return {
+        ...store,
+        async batch(writes) {
+          if (writes.every(({ space }) => space === 'peer') && ++written > 0) await released.promise
+          await store.batch(writes)
+        },
+      }
+    }
+    await bob.start()
+    await frank.start()
+    await world.connected()
+    const mallory = await impersonate(world, world.laptop('mallory'))
+    const talk = await mallory.meet(bob)
+    for (let i = 0; i < 1000; i++) await talk.say(mallory.hello({ clock: i }))
+    await talk.catchUp()
+    expect(written).toBe(1)
+    released.resolve()
+    await othersAreServed({ world, bob, frank, mallory, talk })
+    expect(written).toBeLessThan(20)
+  })
+
   test('with one that lists ids for ever', async () => {
     const here = await meeting()
     const { bob, talk } = here

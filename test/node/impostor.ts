@@ -114,7 +114,8 @@ export async function impersonate(world: World, laptop: Laptop): Promise<Imposto
   }
 }
 
-function talkOver(stream: FrameStream, hello: () => SyncMessage): { talk: Talk; reading: Promise<void> } {
+/** The conversation on a stream that is open. */
+export function talkOver(stream: FrameStream, hello: () => SyncMessage): { talk: Talk; reading: Promise<void> } {
   const heard: SyncMessage[] = []
   const next = new Map<string, number>()
   let heardBytes = 0

@@ -47,11 +47,14 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-const vector = (thread: string): Promise<SyncMessage> => Promise.resolve({ t: 'vector', th: thread, tips: [] })
+function outboundTo({ stream }: { stream: FrameStream }, onForgotten = () => {}) {
+  const question = (thread: string): Promise<SyncMessage> => Promise.resolve({ t: 'vector', th: thread, tips: [] })
+  return createOutbound({ stream, question, onForgotten })
+}
 
 test('a batch that waits for room keeps no short message back', async () => {
   const peer = recorder()
-  const out = createOutbound(peer.stream, vector)
+  const out = outboundTo(peer)
   const running = out.run()
   out.answer('a', batches(9))
   await peer.reached(4)
@@ -73,7 +76,7 @@ test('a batch that waits for room keeps no short message back', async () => {
 
 test('a peer that takes nothing gets no more than a few batches, and cannot pile up answers', async () => {
   const peer = recorder()
-  const out = createOutbound(peer.stream, vector)
+  const out = outboundTo(peer)
   const running = out.run()
   for (let n = 0; n < 300; n++) out.answer(`want ${n}`, batches(2))
   await settled()
@@ -85,7 +88,7 @@ test('a peer that takes nothing gets no more than a few batches, and cannot pile
 
 test('questions are asked a few at a time, each thread once until its answer is here', async () => {
   const peer = recorder()
-  const out = createOutbound(peer.stream, vector)
+  const out = outboundTo(peer)
   const running = out.run()
   for (let n = 0; n < 5000; n++) out.ask(id(n))
   await settled()
@@ -100,9 +103,30 @@ test('questions are asked a few at a time, each thread once until its answer is 
   await running
 })
 
+test('of any number of threads that are named a few thousand are kept; what was let go is called for when those are answered', async () => {
+  const peer = recorder()
+  let calls = 0
+  const out = outboundTo(peer, () => calls++)
+  const running = out.run()
+  for (let n = 0; n < 100_000; n++) out.ask(id(n))
+  for (let n = 0; n < 8191; n++) out.answered(id(n))
+  await settled()
+  expect(calls).toBe(0)
+  while (calls === 0) {
+    const before = peer.sent.length
+    for (const { th } of peer.sent as { th: string }[]) out.answered(th)
+    await settled()
+    if (peer.sent.length === before) break
+  }
+  expect(calls).toBe(1)
+  expect(new Set(peer.sent.map((message) => JSON.stringify(message))).size).toBe(8192)
+  out.end()
+  await running
+})
+
 test('of many news on one thread the last is told', async () => {
   const peer = recorder()
-  const out = createOutbound(peer.stream, vector)
+  const out = outboundTo(peer)
   out.tell(id(1), [id(10)])
   out.tell(id(1), [id(11)])
   const running = out.run()

@@ -1,220 +1,196 @@
-/** The devices, roster points and entries that the explorer plays with. */
+/** The small worlds that the explorer plays in: which devices there are, what they may say, and the roster that names them. */
 import {
-  devicesToCover,
   emptyRosterLog,
   type Entry,
-  type Graph,
-  hasBody,
-  hash,
-  type Header,
   type Hex,
   type Kind,
-  pastOf,
-  PROTOCOL_VERSION,
+  type Outcome,
   type Roster,
   type RosterLog,
+  type Side,
+  type Verdict,
 } from '../../protocol/index.ts'
-import { viewOf } from '../../protocol/effect.ts'
-import { wrapFor } from '../cast.ts'
+import type { Key } from './explorer-table.ts'
+
+/** What can be said, by a short name. `wrap x` adds device x, `wrap` adds none; `lack` is an ack that lacks the create. */
+export type ActName =
+  | 'accept'
+  | 'cancel'
+  | 'complete'
+  | 'decline'
+  | 'message'
+  | 'revise'
+  | 'annotate'
+  | 'resolve'
+  | 'approve'
+  | 'reject'
+  | 'share'
+  | 'ack'
+  | 'lack'
+  | 'wrap'
+  | `wrap ${string}`
+  | `fence ${string}`
+
+/** The bounds of rule S10 that a world plays with lowered. */
+export interface Bounds {
+  readonly turns: number
+  readonly pendingTurns: number
+  readonly wraps: number
+  readonly lackChanges: number
+}
 
 export interface World {
+  readonly name: string
   /** Devices that create lists: s0, s1 … and r0, r1 … */
   readonly senders: number
   readonly recipients: number
-  /** Entries after the create. */
-  readonly entriesMax: number
-  readonly kinds?: readonly WrittenKind[]
-  /** Names of devices that are removed at the newer of two roster points: what a fence may name. */
+  /** Devices that a wrap may add: x and y are the recipient's, t is the sender's. */
+  readonly added?: readonly ('x' | 'y' | 't')[]
+  /** A third member's device, a, that a share may name. */
+  readonly reader?: boolean
+  /** Devices that are removed one after the other, each at a roster point of its own: what a fence may name. */
   readonly removed?: readonly string[]
-  /** One more recipient device, x, that create does not list and that a wrap adds. */
-  readonly added?: boolean
+  readonly acts: readonly ActName[]
+  /** True if create proposes an action. */
+  readonly proposes?: boolean
+  readonly bounds?: Bounds
+  /** Entries after the create, in the tests. */
+  readonly entriesMax: number
+  /** How many histories that makes; another number means that other entries are stored. */
+  readonly histories: number
 }
 
-export type WrittenKind = 'accept' | 'cancel' | 'complete' | 'message' | 'ack' | 'wrap' | 'fence'
-export const SIMPLE_KINDS: readonly WrittenKind[] = ['accept', 'cancel', 'complete', 'message', 'ack']
+export interface Device {
+  readonly name: string
+  readonly key: Hex
+  readonly side: Side
+  /** True if create lists it. */
+  readonly listed: boolean
+  /** Number of the roster point that removes it. */
+  readonly removedAt: number | undefined
+}
+
+export interface Act {
+  readonly name: ActName
+  readonly kind: Kind
+  /** The device that a wrap adds or a fence names. */
+  readonly target: number | undefined
+  readonly outcome: Outcome
+  readonly verdict: Verdict
+  readonly lacks: boolean
+}
 
 /** An entry, the same in all histories that hold it. */
 export interface Item {
-  readonly number: number
   readonly entry: Entry
-  readonly device: Hex
   readonly kind: Kind
-  /** The device that a fence names. */
-  readonly target: Hex | undefined
-  readonly label: string
+  readonly device: number
+  readonly act: number
+  readonly target: number | undefined
+  readonly key: Key
+  /** The key of the same entry with the devices of a symmetric world exchanged. */
+  readonly mirror: Key
+  /** Its sequence number, or else the greatest of its past, counted apart from the rules under test. */
+  readonly numberMax: number
 }
 
-/** Where an entry stands: what follows from its author and its past. */
-export interface Place {
-  readonly seq: number
-  readonly prev: Hex | null
-  readonly deps: readonly Hex[]
-  /** True if its past relies on the newer roster. */
-  readonly isNewer: boolean
+/** Entries in an order of arrival, and the past of each as a bit mask over that order. The first is the create. */
+export interface Shape {
+  readonly items: readonly Item[]
+  readonly pasts: readonly number[]
 }
-
-export interface Stated {
-  readonly device: Hex
-  readonly kind: Kind
-  readonly target: Hex | undefined
-  /** Tells apart entries of one device that say the same on the same past. */
-  readonly twin: number
-}
-
-const MEMBERS = { sender: '0a'.repeat(32), recipient: '0b'.repeat(32) }
-/** The roster with everybody in it, which names the workspace, and the one after the removals. */
-const ROSTERS = ['0c'.repeat(32), '0e'.repeat(32)] as const
-const ANY = '0d'.repeat(32)
 
 export interface Cast {
-  readonly senders: readonly Hex[]
-  /** As create lists them. */
-  readonly listed: readonly Hex[]
-  /** All devices of the recipient, the added one too. */
-  readonly recipients: readonly Hex[]
-  readonly removed: ReadonlySet<Hex>
+  readonly world: World
+  readonly devices: readonly Device[]
+  readonly acts: readonly Act[]
   readonly log: RosterLog
-  readonly create: Item
-  /** All entries ever made. */
-  readonly items: ReadonlyMap<Hex, Item>
-  itemOf(graph: Graph | undefined, place: Place, stated: Stated): Item
+  /** Ids of the roster points: the one with everybody in it, then one for each removal. */
+  readonly points: readonly Hex[]
+  /** For each device the one that takes its place in the mirror. */
+  readonly mirror: readonly number[] | undefined
 }
+
+export const MEMBERS: Record<Side, Hex> = {
+  sender: '0a'.repeat(32),
+  recipient: '0b'.repeat(32),
+  reader: '0f'.repeat(32),
+}
+export const WORKSPACE = '0c'.repeat(32)
+export const ANY = '0d'.repeat(32)
 
 export function castOf(world: World): Cast {
-  const names = new Map<Hex, string>()
-  const device = (name: string, key: string) => {
-    names.set(key.repeat(32), name)
-    return key.repeat(32)
-  }
-  const senders = Array.from({ length: world.senders }, (_, i) => device(`s${i}`, `a${i}`))
-  const listed = Array.from({ length: world.recipients }, (_, i) => device(`r${i}`, `b${i}`))
-  const recipients = world.added ? [...listed, device('x', 'c0')] : listed
-  const removed = new Set([...names].flatMap(([key, name]) => (world.removed?.includes(name) ? [key] : [])))
+  const device = (name: string, key: string, side: Side, listed: boolean): Device => ({
+    name,
+    key: key.repeat(32),
+    side,
+    listed,
+    removedAt: world.removed?.includes(name) ? world.removed.indexOf(name) + 1 : undefined,
+  })
+  const devices = [
+    ...Array.from({ length: world.senders }, (_, i) => device(`s${i}`, `a${i}`, 'sender', true)),
+    ...Array.from({ length: world.recipients }, (_, i) => device(`r${i}`, `b${i}`, 'recipient', true)),
+    ...(world.added ?? []).map((name, i) => device(name, `c${i}`, name === 't' ? 'sender' : 'recipient', false)),
+    ...(world.reader ? [device('a', 'd0', 'reader', false)] : []),
+  ]
+  const acts = world.acts.map((name) => actOf(name, devices))
+  const points = [WORKSPACE, ...(world.removed ?? []).map((_, i) => `e${i}`.repeat(32))]
   const log = emptyRosterLog()
-  ROSTERS.forEach((id, n) => log.rosters.set(id, rosterOf(n, { senders, recipients, removed })))
-  // Only the predecessor of an entry is ever asked for.
-  log.entries.set(ROSTERS[1], { id: ROSTERS[1], header: { prev: ROSTERS[0] }, envelope: new Uint8Array(0) } as never)
-
-  const items = new Map<Hex, Item>()
-  const ids = new Map<string, Hex>()
-  let create: Item | undefined
-
-  function itemOf(graph: Graph | undefined, place: Place, stated: Stated): Item {
-    const { kind, target, twin } = stated
-    const { seq, prev, deps } = place
-    const structure = [stated.device, kind, target ?? '', prev ?? '', ...deps, twin].join()
-    const id = ids.get(structure) ?? hash('entry-id', [structure])
-    ids.set(structure, id)
-    const known = items.get(id)
-    if (known) return known
-    const parents = prev === null ? deps : [prev, ...deps]
-    const rosterAt = kind === 'fence' || place.isNewer ? 1 : 0
-    const thread = create?.entry.id ?? id
-    const isCreate = kind === 'create'
-    const header = {
-      v: PROTOCOL_VERSION,
-      ws: ROSTERS[0],
-      th: isCreate ? null : thread,
-      dev: stated.device,
-      seq,
-      prev,
-      deps,
-      ros: [rosterAt, ROSTERS[rosterAt]],
-      kind,
-      ctl: ctlOf(kind, target, () => coverOf(graph, parents, log.rosters.get(ROSTERS[rosterAt]))),
-      body: hasBody(kind) ? { h: ANY, n: 272, key: isCreate ? null : thread, iv: ANY } : null,
-      ts: 0,
-    } as unknown as Header
-    const on = parents.map((parent) => items.get(parent)?.number).join(', ')
-    const label = `${items.size} = ${names.get(stated.device)} ${kind}${target ? ` ${names.get(target)}` : ''} on [${on}]`
-    const item: Item = {
-      number: items.size,
-      device: stated.device,
-      kind,
-      target,
-      label,
-      entry: { id, thread, header, envelope: new Uint8Array(0) },
-    }
-    items.set(id, item)
-    return item
-  }
-
-  function ctlOf(kind: Kind, target: Hex | undefined, cover: () => readonly Hex[]): object {
-    switch (kind) {
-      case 'create': {
-        const lists = { senders, recipients: listed, wraps: [...senders, ...listed].map(wrapFor) }
-        return {
-          to: MEMBERS.recipient,
-          ...lists,
-          intent: 'inform',
-          action: null,
-          parent: null,
-          nonce: ANY,
-          commit: ANY,
-        }
-      }
-      case 'complete':
-        return { outcome: 'done' }
-      case 'ack':
-        return { lack: [] }
-      case 'wrap':
-        return {
-          commit: ANY,
-          older: [],
-          adds: target ?? null,
-          wraps: [...new Set([...cover(), target ?? ANY])].map(wrapFor),
-        }
-      case 'fence':
-        return { device: target }
-      default:
-        return {}
-    }
-  }
-
-  create = itemOf(
-    undefined,
-    { seq: 0, prev: null, deps: [], isNewer: false },
-    { device: senders[0] ?? ANY, kind: 'create', target: undefined, twin: 0 },
-  )
-  return { senders, listed, recipients, removed, log, create, items, itemOf }
+  points.forEach((id, n) => {
+    log.rosters.set(id, rosterOf([n, id], devices))
+    // Only the predecessor of an entry is ever asked for.
+    log.entries.set(id, { id, header: { prev: points[n - 1] ?? null }, envelope: new Uint8Array(0) } as never)
+  })
+  return { world, devices, acts, log, points, mirror: mirrorOf(world, devices) }
 }
 
-function coverOf(graph: Graph | undefined, parents: readonly Hex[], roster: Roster | undefined): readonly Hex[] {
-  if (!graph || !roster) return []
-  return devicesToCover(
-    viewOf(
-      graph,
-      pastOf(
-        graph,
-        parents.flatMap((id) => graph.byId.get(id) ?? []),
-      ),
-    ),
-    null,
-    roster,
-  )
-}
-
-function rosterOf(
-  n: number,
-  who: { senders: readonly Hex[]; recipients: readonly Hex[]; removed: ReadonlySet<Hex> },
-): Roster {
-  const member = (id: Hex, name: string) => [id, { id, name, role: 'member', kind: 'person', removed: false }] as const
-  const laptop = (key: Hex, of: Hex) =>
-    [key, { key, member: of, name: key.slice(0, 2), removed: n === 1 && who.removed.has(key) }] as const
+function actOf(name: ActName, devices: readonly Device[]): Act {
+  const [word = '', targetName] = name.split(' ')
+  const kinds: Record<string, Kind> = { decline: 'complete', reject: 'approve', lack: 'ack' }
+  const target = targetName === undefined ? -1 : devices.findIndex((one) => one.name === targetName)
   return {
-    point: [n, ROSTERS[n] ?? ANY],
-    ws: ROSTERS[0],
+    name,
+    kind: kinds[word] ?? (word as Kind),
+    target: target < 0 ? undefined : target,
+    outcome: word === 'decline' ? 'declined' : 'done',
+    verdict: word === 'reject' ? 'rejected' : 'approved',
+    lacks: word === 'lack',
+  }
+}
+
+/**
+ * Two devices that create lists for the recipient can be exchanged in every history, as long as
+ * nothing tells them apart: no removal names one, and no complete is led by rank.
+ */
+function mirrorOf(world: World, devices: readonly Device[]): number[] | undefined {
+  if (world.recipients !== 2 || world.removed || world.acts.some((act) => act === 'complete' || act === 'decline'))
+    return undefined
+  const first = world.senders
+  return devices.map((_, i) => (i === first ? first + 1 : i === first + 1 ? first : i))
+}
+
+function rosterOf(point: [number, Hex], devices: readonly Device[]): Roster {
+  const member = (id: Hex, name: string) => [id, { id, name, role: 'member', kind: 'person', removed: false }] as const
+  return {
+    point,
+    ws: WORKSPACE,
     name: 'acme',
     owner: ANY,
     successor: ANY,
     nonce: ANY,
     epoch: 0,
     commit: ANY,
-    members: new Map([member(MEMBERS.sender, 'bob'), member(MEMBERS.recipient, 'frank')]),
-    devices: new Map([
-      ...who.senders.map((key) => laptop(key, MEMBERS.sender)),
-      ...who.recipients.map((key) => laptop(key, MEMBERS.recipient)),
+    members: new Map([
+      member(MEMBERS.sender, 'bob'),
+      member(MEMBERS.recipient, 'frank'),
+      member(MEMBERS.reader, 'alice'),
     ]),
+    devices: new Map(
+      devices.map(({ key, name, side, removedAt }) => [
+        key,
+        { key, member: MEMBERS[side], name, removed: removedAt !== undefined && removedAt <= point[0] },
+      ]),
+    ),
     invites: new Map(),
     bootstrap: [],
   }

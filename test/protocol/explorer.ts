@@ -5,32 +5,31 @@
  * every set and on every step from one set to a larger one.
  *
  * A history is a set of entries closed under pasts, not an order of arrival. Since a past and its
- * author determine prev, number and deps, an entry is a device, a kind, a closed past, and a number
- * that tells apart twins (a fork of two entries that say the same). Signatures are left out: the
- * rules take opened entries, and ids are hashes of that structure. An entry cites the newer roster
- * where its past does, or where it is a fence; citing it earlier would only bind later authors.
+ * author determine prev, number and deps, an entry is a device, what it says, a closed past, and a
+ * number that tells apart twins (a fork of two entries that say the same). Signatures are left out:
+ * the rules take opened entries, and ids are hashes of that structure. An entry cites the newer
+ * roster where its past does, or where it is a fence; citing it earlier would only bind later authors.
+ *
+ * The walk goes deep first and enters each set once, by whichever order of arrival comes first; the
+ * steps into it from all other sets are checked too. Where two devices of a world are alike, one of
+ * two histories that differ only by their exchange is walked.
  */
-import type {
-  Checked,
-  Entry,
-  Graph,
-  Ground,
-  Hex,
-  Kind,
-  Missing,
-  Node,
-  Status,
-  ThreadState,
-} from '../../protocol/index.ts'
+import type { Checked, Entry, Graph, Ground, Hex, Missing, Node, Status, ThreadState } from '../../protocol/index.ts'
+import { citedOn, createOf, entryOf, type Lie, liesAbout, liesAboutCreate, liesAboutOutside } from './explorer-entry.ts'
+import { copyGraph } from './explorer-graph.ts'
+import { allOf, hasBit, isOfSide, mayStore } from './explorer-oracle.ts'
 import {
-  type Cast,
-  castOf,
-  type Item,
-  type Place,
-  SIMPLE_KINDS,
-  type World,
-  type WrittenKind,
-} from './explorer-world.ts'
+  checkHistory,
+  checkOrder,
+  checkPlace,
+  checkStep,
+  type Outcome,
+  positionOf,
+  type Say,
+} from './explorer-promises.ts'
+import { isLower, joinKeys, type Key, keyOn, KeyTable } from './explorer-table.ts'
+import { describe, type Told } from './explorer-telling.ts'
+import { type Cast, castOf, type Item, type Shape, type World } from './explorer-world.ts'
 
 /** The rules under test: the project's own, or a mutant of them. */
 export interface Rules {
@@ -39,18 +38,19 @@ export interface Rules {
   readonly placeNode: (graph: Graph, entry: Entry, parents: readonly Node[]) => Node
   readonly addNode: (graph: Graph, node: Node) => void
   readonly reduce: (graph: Graph) => ThreadState
+  readonly inOrder: (graph: Graph) => Node[]
+  readonly stateDigest: (graph: Graph, state: ThreadState) => Hex
 }
 
-export interface Violation {
+export interface Violation extends Told {
   readonly promise: string
-  /** The entries of the first history that breaks it, each with the parents that it names. */
-  readonly history: readonly string[]
 }
 
 export interface Exploration {
-  /** Sets of entries, up to the naming of twins. */
+  /** Sets of entries that were walked, by their number of entries after the create. */
+  readonly bySize: readonly number[]
   readonly histories: number
-  /** Different entries that were judged, and how many of them the rules store. */
+  /** Entries that were judged, and how many of them the rules store. */
   readonly judged: number
   readonly stored: number
   /** How many histories have each status, and how many of them are final. */
@@ -58,219 +58,283 @@ export interface Exploration {
   readonly violations: readonly Violation[]
 }
 
-/** Entries in an order of arrival, and the past of each as a bit mask over that order. */
-interface History {
-  readonly items: readonly Item[]
-  readonly pasts: readonly number[]
+export interface ExploreOptions {
+  /** In place of the world's own. */
+  readonly entriesMax?: number
+  readonly stopsAtFirst?: boolean
+  /** Called now and then with the number of histories so far. */
+  readonly onProgress?: (histories: number) => void
+}
+
+/** A set of entries on the way from the create down to the deepest. */
+export interface History extends Shape {
+  readonly graph: Graph
   readonly state: ThreadState
+  readonly outcome: Outcome
+  readonly key: Key
+  readonly mirror: Key
+  readonly closed: readonly Closed[]
 }
 
-/** States in which a kind may be written and by whom, stated once more, apart from the rules under test. */
-const ALLOWED: Record<WrittenKind, { side?: 'sender' | 'recipient'; while?: readonly Status[] }> = {
-  accept: { side: 'recipient', while: ['pending'] },
-  cancel: { side: 'sender', while: ['pending'] },
-  complete: { side: 'recipient', while: ['accepted'] },
-  message: { while: ['pending', 'accepted'] },
-  ack: {},
-  wrap: { side: 'recipient' },
-  fence: {},
+/** A part of a history that holds the past of all it holds: what an author can pretend to know. */
+interface Closed {
+  readonly mask: number
+  readonly key: Key
+  readonly mirror: Key
 }
 
-export function explore(rules: Rules, world: World): Exploration {
-  const explorer = new Explorer(rules, world)
-  let level = new Map([['', explorer.first()]])
-  let histories = 1
-  for (let size = 1; size <= world.entriesMax; size++) {
-    const next = new Map<string, History>()
-    for (const history of level.values()) explorer.extend(history, next)
-    histories += next.size
-    level = next
-  }
-  const { cast, stored, statuses, broken } = explorer
-  return { histories, judged: cast.items.size, stored, statuses, violations: [...broken.values()] }
+const STATUSES: readonly Status[] = ['pending', 'accepted', 'completed', 'cancelled']
+/** Up to this size everything is tried in every context, and the real digest is made. */
+const SMALL = 3
+/** Of the sets of the greatest size every 16th is looked at in a second order of arrival, of the others all. */
+const SECOND_LOOKS = 15
+const PROGRESS_EVERY = 1 << 16
+
+export function explore(rules: Rules, world: World, options: ExploreOptions = {}): Exploration {
+  const explorer = new Explorer(rules, world, options)
+  explorer.expand(explorer.first())
+  return explorer.found()
 }
 
-class Explorer {
+export class Explorer {
   readonly cast: Cast
-  readonly broken = new Map<string, Violation>()
-  readonly statuses = new Map<string, number>()
-  stored = 0
   private readonly rules: Rules
-  private readonly acts: readonly { kind: WrittenKind; target: Hex | undefined }[]
-  /** A verdict follows from the entry and its past, and so from its id. */
-  private readonly verdicts = new Map<Hex, boolean>()
+  private readonly entriesMax: number
+  private readonly options: ExploreOptions
+  /** Sets that were entered: status and final, the complete that leads. */
+  private readonly sets = new KeyTable(2)
+  /** Entries that were judged: 0 if refused, else the number of the item + 1. */
+  private readonly verdicts = new KeyTable(1)
+  private readonly items: Item[] = []
+  private readonly broken = new Map<string, Violation>()
+  private readonly statuses = new Map<string, number>()
+  private readonly bySize: number[] = [1]
+  private judged = 0
+  private stored = 0
+  private isDone = false
 
-  constructor(rules: Rules, world: World) {
+  constructor(rules: Rules, world: World, options: ExploreOptions = {}) {
     this.rules = rules
+    this.options = options
     this.cast = castOf(world)
-    const added = this.cast.recipients.filter((device) => !this.cast.listed.includes(device))
-    this.acts = [
-      ...(world.kinds ?? SIMPLE_KINDS).map((kind) => ({ kind, target: undefined })),
-      ...[...this.cast.removed].map((target) => ({ kind: 'fence' as const, target })),
-      ...added.map((target) => ({ kind: 'wrap' as const, target })),
-    ]
+    this.entriesMax = options.entriesMax ?? world.entriesMax
+  }
+
+  found(): Exploration {
+    const { bySize, judged, stored, statuses } = this
+    const histories = bySize.reduce((sum, count) => sum + count, 0)
+    return { bySize, histories, judged, stored, statuses, violations: [...this.broken.values()] }
   }
 
   /** The history that holds only the create. */
   first(): History {
-    const { create } = this.cast
+    const key = keyOn({ high: 1, low: 1 }, 0)
+    const entry = createOf(this.cast, key)
     const graph = this.rules.emptyGraph()
-    if (this.rules.authorize(this.ground(graph), create.entry).ok !== true) throw new Error('the create is refused')
-    return { items: [create], pasts: [0], state: this.rules.reduce(this.graphOf([create])) }
+    const verdict = this.rules.authorize(this.ground(graph), entry)
+    const item: Item = { entry, kind: 'create', device: 0, act: -1, target: undefined, key, mirror: key, numberMax: 1 }
+    const shape = { items: [item], pasts: [0] }
+    const say = this.sayOf(shape)
+    say('what is honest is never refused', verdict.ok === true)
+    this.checkLies(graph, liesAboutCreate(this.cast, entry), say)
+    const node = this.rules.placeNode(graph, entry, [])
+    this.rules.addNode(graph, node)
+    checkPlace(this.cast, shape, node, say)
+    this.checkLies(graph, [{ what: 'a second create', entry: { ...entry, id: `f${entry.id.slice(1)}` } }], say)
+    const state = this.rules.reduce(graph)
+    const closed = [{ mask: 1, key, mirror: key }]
+    return { ...shape, graph, state, outcome: outcomeOf(shape, state), key, mirror: key, closed }
   }
 
-  /** Adds all histories of one entry more to `next`. */
-  extend(history: History, next: Map<string, History>): void {
-    const graph = this.graphOf(history.items)
-    const present = new Set(history.items.map((item) => item.number))
-    const all = (1 << history.items.length) - 1
-    const pasts = closedPasts(history.pasts)
-    for (const device of [...this.cast.senders, ...this.cast.recipients])
-      for (const past of pasts) {
-        const place = placeOf(history, device, past)
-        for (const act of this.acts) {
-          let item = this.cast.itemOf(graph, place, { ...act, device, twin: 0 })
-          for (let twin = 1; present.has(item.number); twin++)
-            item = this.cast.itemOf(graph, place, { ...act, device, twin })
-          const isStored = this.judge(graph, item, { history, past })
-          if (past === all) this.checkHonest(history, item, { isStored, place })
-          if (isStored) this.step(history, { item, past }, next)
+  /** Tries everything that somebody may say on some part of `history`, and goes on from all that is stored. */
+  expand(history: History): void {
+    const size = history.items.length - 1
+    if (size >= this.entriesMax) return
+    const { devices, acts } = this.cast
+    for (const past of history.closed)
+      for (let device = 0; device < devices.length; device++)
+        for (let act = 0; act < acts.length; act++) {
+          // Who is of the wrong side is refused on any past: the small ones show it.
+          if (size > SMALL && !isOfSide(this.cast, device, acts[act]?.kind ?? 'create')) continue
+          const item = this.itemOf(history, past, { device, act })
+          const larger = item && this.step(history, item, past)
+          if (larger) this.expand(larger)
+          if (this.isDone) return
         }
+  }
+
+  /** What `device` says on `past`, if it is stored: a twin of what the history has of it already. */
+  itemOf(history: History, past: Closed, said: { device: number; act: number }): Item | undefined {
+    const isWhole = past.mask === allOf(history)
+    for (let twin = 0; ; twin++) {
+      const key = keyOn(past.key, codeOf(said.device, said.act, twin))
+      const row = this.verdicts.find(key)
+      const item = row < 0 ? this.judge(history, past, { ...said, twin, key }) : this.itemAt(row)
+      if (row < 0 && !(isWhole && history.items.length === this.entriesMax)) {
+        // What builds on a whole history of the size before the last is never asked for again.
+        if (item) this.items.push(item)
+        this.verdicts.set(this.verdicts.add(key), 0, item ? this.items.length : 0)
       }
-  }
-
-  private step(history: History, added: { item: Item; past: number }, next: Map<string, History>): void {
-    const items = [...history.items, added.item]
-    const numbers = items.map((item) => item.number).toSorted((a, b) => a - b)
-    const key = numbers.join()
-    let larger = next.get(key)
-    if (!larger) {
-      larger = { items, pasts: [...history.pasts, added.past], state: this.rules.reduce(this.graphOf(items)) }
-      next.set(key, larger)
-      const { status, final } = larger.state
-      for (const name of final ? [status, `${status}, final`] : [status])
-        this.statuses.set(name, (this.statuses.get(name) ?? 0) + 1)
-      this.checkHistory(larger)
-    }
-    this.checkStep(history, larger)
-  }
-
-  private judge(graph: Graph, item: Item, on: { history: History; past: number }): boolean {
-    const known = this.verdicts.get(item.entry.id)
-    if (known !== undefined) return known
-    const verdict = this.rules.authorize(this.ground(graph), item.entry)
-    if (verdict.ok === 'missing') throw new Error('a parent is missing')
-    this.verdicts.set(item.entry.id, verdict.ok)
-    if (verdict.ok) {
-      this.stored++
-      this.checkStored(item, on)
-    }
-    return verdict.ok
-  }
-
-  // Promises.
-
-  private sideOf(device: Hex): 'sender' | 'recipient' {
-    return this.cast.senders.includes(device) ? 'sender' : 'recipient'
-  }
-
-  private checkStored(item: Item, { history, past }: { history: History; past: number }): void {
-    const { side } = ALLOWED[item.kind as WrittenKind]
-    this.promise(
-      'each kind is written by its side alone',
-      side === undefined || side === this.sideOf(item.device),
-      history,
-      item,
-    )
-    const own = history.items.filter((other, i) => hasBit(past, i) && other.device === item.device)
-    const numbers = new Set(own.map((other) => other.entry.header.seq))
-    this.promise('nobody builds on a fork of his own', numbers.size === own.length, history, item)
-  }
-
-  /** What a device writes that has not forked and names all heads it holds is stored by all, in the right states and no others. */
-  private checkHonest(history: History, item: Item, { isStored, place }: { isStored: boolean; place: Place }): void {
-    if (history.state.forked.has(item.device) || item.kind === 'wrap' || item.kind === 'fence') return
-    const allowed = ALLOWED[item.kind as WrittenKind]
-    const isListed =
-      this.cast.senders.includes(item.device) ||
-      this.cast.listed.includes(item.device) ||
-      itemsOf(history, 'wrap').length > 0
-    const isIn = isListed && !(place.isNewer && this.cast.removed.has(item.device))
-    const isRight =
-      (!allowed.side || allowed.side === this.sideOf(item.device)) &&
-      (allowed.while?.includes(history.state.status) ?? true)
-    const expected = isIn && isRight && (item.kind !== 'ack' || hasNews(history, item))
-    this.promise(
-      expected ? 'what is honest is never refused' : 'what the state forbids is never stored',
-      isStored === expected,
-      history,
-      item,
-    )
-  }
-
-  private checkHistory(history: History): void {
-    const { state, items, pasts } = history
-    /** Entries of `devices` that have entry i in their past. */
-    const including = (devices: readonly Hex[], i: number) =>
-      items.flatMap((item, j) => (devices.includes(item.device) && hasBit(pasts[j] ?? 0, i) ? [j] : []))
-    items.forEach((item, i) => {
-      if (item.kind === 'cancel' && state.status === 'cancelled' && itemsOf(history, 'fence').length === 0) {
-        const isAdded = items.some(
-          (other, j) => other.kind === 'wrap' && !state.void.has(other.entry.id) && !hasBit(pasts[j] ?? 0, i),
-        )
-        const waitedFor = isAdded ? this.cast.recipients : this.cast.listed
-        if (waitedFor.every((device) => including([device], i).length > 0))
-          this.promise('an acknowledged cancel is final', state.final, history)
-      }
-      if (item.kind !== 'accept' || !this.cast.listed.includes(item.device) || state.forked.has(item.device)) return
-      const fences = items.flatMap((other, j) => (other.target === item.device && other.kind === 'fence' ? [j] : []))
-      const seen = including(this.cast.senders, i)
-      const isSafe =
-        fences.length === 0 || seen.some((j) => !fences.some((fence) => fence === j || hasBit(pasts[j] ?? 0, fence)))
-      if (!isSafe) return
-      const isAccepted = state.status === 'accepted' || state.status === 'completed'
-      this.promise(
-        'the accept of a device that has not forked has effect',
-        isAccepted && !state.void.has(item.entry.id) && !state.cut.has(item.entry.id),
-        history,
-      )
-      if (state.status === 'accepted' && seen.length > 0)
-        this.promise('an accept that the sender includes is final', state.final, history)
-    })
-  }
-
-  private checkStep(before: History, after: History): void {
-    if (!before.state.final || this.cast.senders.some((device) => after.state.forked.has(device))) return
-    const [was, is] = [before.state.status, after.state.status]
-    if (was === 'cancelled')
-      this.promise('a final cancel stays, whatever recipients do', is === 'cancelled' && after.state.final, after)
-    // A recipient that forks where a cancel crossed can take its own accept back: a proven fork, and its only power.
-    if (this.cast.recipients.some((device) => after.state.forked.has(device)) && itemsOf(after, 'cancel').length > 0)
-      return
-    if (was === 'accepted')
-      this.promise('a final accept stays', is === 'completed' || (is === 'accepted' && after.state.final), after)
-    if (was === 'completed') {
-      const isSame = is === 'completed' && after.state.final && after.state.lead.complete === before.state.lead.complete
-      this.promise('a final complete stays, and so does the one that leads', isSame, after)
+      if (item && history.items.includes(item)) continue
+      // Whatever builds on a part of a history builds on the whole of a smaller one.
+      if (isWhole) this.checkVerdict(history, past, { ...said, key, isStored: item !== undefined })
+      else if (row >= 0 && history.items.length - 1 <= SMALL)
+        this.checkAgain(history, past, { ...said, key, isStored: item !== undefined })
+      return item
     }
   }
 
-  private promise(promise: string, holds: boolean, history: History, item?: Item): void {
-    if (holds || this.broken.has(promise)) return
-    this.broken.set(promise, {
-      promise,
-      history: [...history.items, ...(item ? [item] : [])].map(({ label }) => label),
-    })
+  private itemAt(row: number): Item | undefined {
+    const number = this.verdicts.get(row, 0)
+    return number === 0 ? undefined : this.items[number - 1]
   }
 
-  private graphOf(items: readonly Item[]): Graph {
-    const graph = this.rules.emptyGraph()
-    for (const { entry } of items) {
-      const { prev, deps } = entry.header
-      const parents = (prev === null ? deps : [prev, ...deps]).flatMap((id) => graph.byId.get(id) ?? [])
-      this.rules.addNode(graph, this.rules.placeNode(graph, entry, parents))
+  private judge(
+    history: History,
+    past: Closed,
+    said: { device: number; act: number; twin: number; key: Key },
+  ): Item | undefined {
+    const { device, twin, key } = said
+    const act = this.cast.acts[said.act]
+    if (!act) return undefined
+    const statement = { device, act, past: past.mask }
+    const entry = entryOf(this.cast, history, statement, key)
+    this.judged++
+    if (this.rules.authorize(this.ground(history.graph), entry).ok !== true) return undefined
+    this.stored++
+    const { kind, target } = act
+    const exchanged = this.cast.mirror?.[device]
+    const mirror = exchanged === undefined ? key : keyOn(past.mirror, codeOf(exchanged, said.act, twin))
+    const numberMax = numberAfter(this.cast, history, statement)
+    return { entry, kind, device, act: said.act, target, key, mirror, numberMax }
+  }
+
+  /** An entry on the whole of a history is stored if and only if the history allows it. */
+  private checkVerdict(
+    history: History,
+    past: Closed,
+    said: { device: number; act: number; key: Key; isStored: boolean },
+  ): void {
+    const { device, isStored } = said
+    const act = this.cast.acts[said.act]
+    if (!act) return
+    const attempt = { device, act, cited: citedOn(this.cast, history, past.mask, act) }
+    const isExpected = mayStore(this.cast, history, history.state.status, attempt)
+    const isSmall = history.items.length <= SMALL
+    if (isStored === isExpected && !(isExpected && isSmall)) return
+    const statement = { device, act, past: past.mask }
+    const entry = entryOf(this.cast, history, statement, said.key)
+    const item: Item = { ...history.items[0], entry, kind: act.kind, device, act: said.act } as Item
+    const say = this.sayOf(withItem(history, item, past.mask))
+    if (isStored !== isExpected)
+      say(isExpected ? 'what is honest is never refused' : 'what its past forbids is never stored', false)
+    else this.checkLies(history.graph, liesAbout(this.cast, history, statement, entry), say)
+  }
+
+  private checkLies(graph: Graph, lies: readonly Lie[], say: Say): void {
+    for (const { what, entry } of lies)
+      say(`a lie is never stored: ${what}`, this.rules.authorize(this.ground(graph), entry).ok !== true)
+  }
+
+  /** The same entry beside other entries. */
+  private checkAgain(
+    history: History,
+    past: Closed,
+    said: { device: number; act: number; key: Key; isStored: boolean },
+  ): void {
+    const act = this.cast.acts[said.act]
+    if (!act) return
+    const statement = { device: said.device, act, past: past.mask }
+    const entry = entryOf(this.cast, history, statement, said.key)
+    const isStored = this.rules.authorize(this.ground(history.graph), entry).ok === true
+    const say = this.sayOf(history)
+    say('a verdict follows from the past alone', isStored === said.isStored)
+    if (isStored) this.checkLies(history.graph, liesAboutOutside(history, statement, entry), say)
+  }
+
+  /** Goes from `history` to the one with `item` in it; undefined if it was there before. */
+  step(history: History, item: Item, past: Closed): History | undefined {
+    const shape = withItem(history, item, past.mask)
+    const size = shape.items.length - 1
+    const key = joinKeys(history.key, item.key)
+    const mirror = this.cast.mirror ? joinKeys(history.mirror, item.mirror) : key
+    const name = isLower(mirror, key) ? mirror : key
+    const say = this.sayOf(shape)
+    const known = this.sets.find(name)
+    if (known >= 0) {
+      const flags = this.sets.get(known, 0)
+      const low = this.sets.get(known, 1)
+      const lead = low === 0 ? -1 : shape.items.findIndex(({ key }) => key.low === low)
+      const outcome = { status: STATUSES[flags & 3] ?? 'pending', final: flags >= 4, lead }
+      checkStep(this.cast, shape, history.outcome, outcome, say)
+      return undefined
     }
-    return graph
+    const graph = copyGraph(history.graph)
+    const node = this.add(graph, item)
+    const state = this.rules.reduce(graph)
+    const outcome = outcomeOf(shape, state)
+    const row = this.sets.add(name)
+    this.sets.set(row, 0, STATUSES.indexOf(state.status) + (state.final ? 4 : 0))
+    this.sets.set(row, 1, outcome.lead < 0 ? 0 : (shape.items[outcome.lead]?.key.low ?? 0))
+    this.count(size, state)
+    if (size < this.entriesMax || (key.low & SECOND_LOOKS) === 0)
+      say('equal sets give equal states and digests, in any order', this.isSameBackwards(shape, graph, state))
+    checkPlace(this.cast, shape, node, say)
+    if (size <= SMALL) checkOrder(shape, this.rules.inOrder(graph), say)
+    checkHistory(this.cast, shape, state, say)
+    checkStep(this.cast, shape, history.outcome, outcome, say)
+    const closed = size < this.entriesMax ? extendClosed(history.closed, item, past.mask, size) : []
+    return { ...shape, graph, state, outcome, key, mirror, closed }
+  }
+
+  /** The same entries, those first that came last, as far as their pasts allow. */
+  private isSameBackwards(shape: Shape, graph: Graph, state: ThreadState): boolean {
+    const other = this.rules.emptyGraph()
+    for (let placed = 0; placed !== allOf(shape);) {
+      const next = shape.pasts.findLastIndex((past, i) => !hasBit(placed, i) && (past & ~placed) === 0)
+      const item = shape.items[next]
+      if (!item) return false
+      this.add(other, item)
+      placed |= 1 << next
+    }
+    return this.tell(graph, state) === this.tell(other, this.rules.reduce(other))
+  }
+
+  private add(graph: Graph, { entry }: Item): Node {
+    const { prev, deps } = entry.header
+    const parents = (prev === null ? deps : [prev, ...deps]).flatMap((id) => graph.byId.get(id) ?? [])
+    const node = this.rules.placeNode(graph, entry, parents)
+    this.rules.addNode(graph, node)
+    return node
+  }
+
+  /** All that a state says. */
+  private tell(graph: Graph, state: ThreadState): string {
+    const { status, final, waitingFor, lead, conflicting, repudiated } = state
+    const sets = [state.void, state.cut, state.late, state.forked].map((set) => [...set].toSorted().join())
+    const isSmall = graph.nodes.length - 1 <= SMALL
+    const digest = isSmall ? this.rules.stateDigest(graph, state) : ''
+    const order = isSmall ? this.rules.inOrder(graph).map((node) => node.entry.id) : []
+    const flags = [final, conflicting, repudiated]
+    return [status, ...flags, ...waitingFor, lead.accept, lead.complete, ...sets, digest, ...order].join()
+  }
+
+  private count(size: number, { status, final }: ThreadState): void {
+    this.bySize[size] = (this.bySize[size] ?? 0) + 1
+    for (const name of final ? [status, `${status}, final`] : [status])
+      this.statuses.set(name, (this.statuses.get(name) ?? 0) + 1)
+    if (this.sets.size % PROGRESS_EVERY === 0) this.options.onProgress?.(this.sets.size)
+  }
+
+  /** Keeps, of each promise, the smallest history that breaks it. */
+  private sayOf(shape: Shape) {
+    return (promise: string, holds: boolean): void => {
+      if (holds) return
+      const known = this.broken.get(promise)
+      if (known && known.entries.length <= shape.items.length) return
+      this.broken.set(promise, { promise, ...describe(this.cast, shape) })
+      this.isDone ||= this.options.stopsAtFirst ?? false
+    }
   }
 
   private ground(graph: Graph): Ground {
@@ -278,49 +342,37 @@ class Explorer {
   }
 }
 
-function hasBit(mask: number, bit: number): boolean {
-  return (mask & (1 << bit)) !== 0
+function codeOf(device: number, act: number, twin: number): number {
+  return (act * 16 + device) * 16 + twin
 }
 
-function itemsOf(history: History, kind: Kind): Item[] {
-  return history.items.filter((item) => item.kind === kind)
+function withItem({ items, pasts }: Shape, item: Item, past: number): Shape {
+  return { items: [...items, item], pasts: [...pasts, past] }
 }
 
-/** All sets that hold the create and the past of each of their entries. */
-function closedPasts(pasts: readonly number[]): number[] {
-  const closed: number[] = []
-  for (let mask = 1; mask < 1 << pasts.length; mask += 2)
-    if (pasts.every((past, i) => !hasBit(mask, i) || (past & ~mask) === 0)) closed.push(mask)
-  return closed
+function outcomeOf(shape: Shape, { status, final, lead }: ThreadState): Outcome {
+  return { status, final, lead: positionOf(shape, lead.complete) }
 }
 
-/** The place of an entry by `device` that builds on `past`. */
-function placeOf(history: History, device: Hex, past: number): Place {
-  const headerOf = (i: number) => history.items[i]?.entry.header
-  const seqOf = (i: number) => headerOf(i)?.seq ?? 0
-  let prev = -1
-  let covered = 0
-  let isNewer = false
-  history.pasts.forEach((below, i) => {
-    if (!hasBit(past, i)) return
-    covered |= below
-    isNewer ||= headerOf(i)?.ros[0] === 1
-    if (history.items[i]?.device === device && (prev < 0 || seqOf(i) > seqOf(prev))) prev = i
-  })
-  const deps = history.items.flatMap((item, i) =>
-    hasBit(past, i) && i !== prev && !hasBit(covered, i) ? item.entry.id : [],
+/** The number of what is said on `past`, if its kind has one, else the greatest there. */
+function numberAfter(cast: Cast, shape: Shape, said: { device: number; act: { kind: string }; past: number }): number {
+  const max = shape.items.reduce(
+    (most, { numberMax }, i) => (hasBit(said.past, i) ? Math.max(most, numberMax) : most),
+    0,
   )
-  return {
-    seq: prev < 0 ? 0 : seqOf(prev) + 1,
-    prev: history.items[prev]?.entry.id ?? null,
-    deps: deps.toSorted(),
-    isNewer,
-  }
+  if (said.act.kind !== 'message' && said.act.kind !== 'complete') return max
+  const isOdd = cast.devices[said.device]?.side === 'sender'
+  return (max + 1) % 2 === (isOdd ? 1 : 0) ? max + 1 : max + 2
 }
 
-/** True if an entry of another device that is no ack lies outside the past of the device's last entry. */
-function hasNews(history: History, item: Item): boolean {
-  const last = history.items.findIndex((other) => other.entry.id === item.entry.header.prev)
-  const known = last < 0 ? 0 : (history.pasts[last] ?? 0)
-  return history.items.some((other, i) => other.device !== item.device && other.kind !== 'ack' && !hasBit(known, i))
+/** All closed sets of a history with one entry more: those without it, and with it those that hold its past. */
+function extendClosed(closed: readonly Closed[], item: Item, past: number, index: number): Closed[] {
+  const larger = closed
+    .filter(({ mask }) => (past & ~mask) === 0)
+    .map(({ mask, key, mirror }) => ({
+      mask: mask | (1 << index),
+      key: joinKeys(key, item.key),
+      mirror: joinKeys(mirror, item.mirror),
+    }))
+  return [...closed, ...larger]
 }

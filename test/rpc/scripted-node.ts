@@ -211,6 +211,8 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
         unread: 1,
         outbox: 0,
         refused: {},
+        refused_entries: [],
+        forks: [],
         roster: { position: 3, forked: false },
         clock_ms: 0,
       }

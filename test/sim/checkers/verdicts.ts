@@ -1,0 +1,111 @@
+/**
+ * The rules once more, in the fewest words that cover what is simulated (no added devices, shares, fences):
+ * judged from who wrote what and what lies in whose past, by none of the code that nodes judge with.
+ */
+import type { Status, Entry, Header, Hex } from '../../../protocol/index.ts'
+import type { Scene } from '../scene.ts'
+
+type CreateHeader = Extract<Header, { kind: 'create' }>
+
+/** The create that a thread began with. */
+export function createHeader(scene: Scene, thread: Hex): CreateHeader | undefined {
+  const header = scene.entries.get(thread)?.header
+  return header?.kind === 'create' ? header : undefined
+}
+
+/** Both sides' devices. */
+export function devicesOf(create: CreateHeader): Hex[] {
+  return [...create.ctl.senders, ...create.ctl.recipients]
+}
+
+function inPast(scene: Scene, entry: Entry, kind: Header['kind']): Entry[] {
+  return [...scene.pastOf(entry.id)].flatMap((id) => {
+    const before = scene.entries.get(id)
+    return before?.header.kind === kind ? [before] : []
+  })
+}
+
+/** Why nobody should have stored `entry`, or undefined. */
+export function fault(scene: Scene, entry: Entry): string | undefined {
+  const { header, thread } = entry
+  if (header.kind === 'create') return undefined
+  const create = createHeader(scene, thread)
+  const past = scene.pastOf(entry.id)
+  if (!create || !past.has(thread)) return 'does not build on the create of its thread'
+  const isSender = create.ctl.senders.includes(header.dev)
+  const isRecipient = create.ctl.recipients.includes(header.dev)
+  if (!isSender && !isRecipient) return 'its author has no side'
+  const own = [...past].filter((id) => scene.entries.get(id)?.header.dev === header.dev)
+  if (own.length !== header.seq) return 'it builds on a fork of its author, or misses a part of its own chain'
+  const accepts = inPast(scene, entry, 'accept')
+  const cancels = inPast(scene, entry, 'cancel')
+  const completes = inPast(scene, entry, 'complete')
+  const untouched = accepts.length + cancels.length + completes.length === 0
+  const isAccepted = completes.length === 0 && accepts.some((accept) => !isVoid(scene, accept, past))
+  switch (header.kind) {
+    case 'accept':
+      return isRecipient && untouched ? undefined : 'only the recipient accepts, and only what is pending'
+    case 'cancel':
+      return isSender && untouched ? undefined : 'only the sender cancels, and only what is pending'
+    case 'complete':
+      return isRecipient && isAccepted ? undefined : 'only the recipient completes, and only what is accepted'
+    case 'approve':
+      return isRecipient && isAccepted && header.ctl.action === create.ctl.action
+        ? undefined
+        : 'only the recipient approves what was proposed, while it is accepted'
+    case 'message':
+    case 'revise':
+    case 'annotate':
+    case 'resolve':
+      return untouched || isAccepted ? undefined : 'nothing is said in what has ended'
+    case 'ack':
+    case 'wrap':
+      return undefined
+    default:
+      return `nobody here writes a ${header.kind}`
+  }
+}
+
+/** An accept is void if its device also signed something, beside it, that knows of a cancel. */
+function isVoid(scene: Scene, accept: Entry, within: ReadonlySet<Hex>): boolean {
+  return [...within].some((id) => {
+    const other = scene.entries.get(id)
+    return (
+      other !== undefined &&
+      other.header.dev === accept.header.dev &&
+      id !== accept.id &&
+      !scene.pastOf(id).has(accept.id) &&
+      !scene.pastOf(accept.id).has(id) &&
+      inPast(scene, other, 'cancel').length > 0
+    )
+  })
+}
+
+/** What a set of entries of one thread amounts to. */
+export function statusOf(scene: Scene, entries: readonly Entry[]): Status {
+  const ids = new Set(entries.map(({ id }) => id))
+  const accepts = entries.filter((entry) => entry.header.kind === 'accept' && !isVoid(scene, entry, ids))
+  const effective = new Set(accepts.map(({ id }) => id))
+  const isComplete = (entry: Entry): boolean =>
+    entry.header.kind === 'complete' && [...scene.pastOf(entry.id)].some((id) => effective.has(id))
+  if (entries.some(isComplete)) return 'completed'
+  if (effective.size > 0) return 'accepted'
+  return entries.some(({ header }) => header.kind === 'cancel') ? 'cancelled' : 'pending'
+}
+
+/** Devices that signed two entries with one number, among `entries` of one thread. */
+export function forkedIn(entries: Iterable<Entry>): Set<Hex> {
+  const seen = new Map<string, Hex>()
+  const forked = new Set<Hex>()
+  for (const { id, header } of entries) {
+    const place = `${header.dev} ${header.seq}`
+    const twin = seen.get(place)
+    if (twin !== undefined && twin !== id) forked.add(header.dev)
+    seen.set(place, id)
+  }
+  return forked
+}
+
+export function entriesOfThread(scene: Scene, thread: Hex): Entry[] {
+  return [...scene.entries.values()].filter((entry) => entry.thread === thread)
+}

@@ -1,0 +1,15 @@
+/** Stories that once ended badly, each with what was wrong then. */
+import { expect, test } from 'vitest'
+import { tell } from './story.ts'
+
+const MENDED: readonly (readonly [seed: number, wrong: string])[] = [
+  [72, 'a body that came by gossip after its entry was not acknowledged'],
+  [45, 'own entries that came back after a loss were owed to nobody'],
+  [88, 'a body that an old disk had lost was asked of nobody who had it'],
+  [105, 'after a loss a new thread of a peer waited ten minutes for the next beacon'],
+]
+
+test.each(MENDED)('seed %i: %s', async (seed) => {
+  const { violation, summary } = await tell(seed)
+  expect(violation, summary).toBeUndefined()
+})

@@ -1,0 +1,95 @@
+/** Nodes that are broken in one respect each: what the checkers are worth. */
+import { expect, test, vi } from 'vitest'
+import type * as Acknowledge from '../../src/node/acknowledge.ts'
+import type * as Rows from '../../src/node/rows.ts'
+
+import { missingBodies } from '../../src/node/threads.ts'
+import type * as Tracker from '../../src/node/tracker.ts'
+import type * as WriteQueue from '../../src/node/write-queue.ts'
+import type { Defects } from './laptop.ts'
+import { tell } from './story.ts'
+
+type Break = 'outbox' | 'bodies' | 'queue' | 'keys' | 'tracker'
+const broken = vi.hoisted(() => ({ by: undefined as string | undefined }))
+
+vi.mock('../../src/node/rows.ts', async (original) => {
+  const real = await original<typeof Rows>()
+  return {
+    ...real,
+    putOutbox: (...given: Parameters<typeof real.putOutbox>) => {
+      const write = real.putOutbox(...given)
+      return broken.by === 'outbox' ? { ...write, type: 'del' as const } : write
+    },
+    getReceipt: async (...given: Parameters<typeof real.getReceipt>): Promise<Rows.Receipt | undefined> =>
+      broken.by === 'keys' ? undefined : real.getReceipt(...given),
+  }
+})
+
+vi.mock('../../src/node/acknowledge.ts', async (original) => {
+  const real = await original<typeof Acknowledge>()
+  return {
+    async acknowledge(...[held, turn, thread]: Parameters<typeof real.acknowledge>) {
+      const missing = broken.by === 'bodies' ? missingBodies(thread) : []
+      for (const id of missing) thread.bodies.add(id)
+      const ack = await real.acknowledge(held, turn, thread)
+      for (const id of missing) thread.bodies.delete(id)
+      return ack
+    },
+  }
+})
+
+vi.mock('../../src/node/write-queue.ts', async (original) => {
+  const real = await original<typeof WriteQueue>()
+  return {
+    createWriteQueue() {
+      const queue = real.createWriteQueue()
+      return { run: <T>(task: () => Promise<T>) => (broken.by === 'queue' ? task() : queue.run(task)) }
+    },
+  }
+})
+
+vi.mock('../../src/node/tracker.ts', async (original) => {
+  const real = await original<typeof Tracker>()
+  return {
+    ...real,
+    track: (...given: Parameters<typeof real.track>) => {
+      if (broken.by !== 'tracker') real.track(...given)
+    },
+  }
+})
+
+interface Mutant {
+  readonly node: string
+  readonly break?: Break
+  readonly defects?: Defects
+  /** Seeds of which one, at the latest the last, shows it. */
+  readonly seeds: readonly [first: number, last: number]
+  /** Checkers that may be the first to say so. */
+  readonly by: readonly string[]
+}
+
+const MUTANTS: readonly Mutant[] = [
+  { node: 'answers before it has written', defects: { diskLiesForMs: 200 }, seeds: [1, 5], by: ['kept', 'told'] },
+  { node: 'forgets what it owes', break: 'outbox', seeds: [1, 5], by: ['outbox', 'bounds'] },
+  { node: 'never pulls what gossip lost', defects: { mute: ['vector', 'ids'] }, seeds: [1, 5], by: ['converged'] },
+  { node: 'asks for no body', defects: { mute: ['want'] }, seeds: [1, 60], by: ['converged'] },
+  { node: 'acknowledges before the body is there', break: 'bodies', seeds: [1, 60], by: ['told'] },
+  { node: 'trusts an old disk', defects: { noStartMark: true }, seeds: [40, 60], by: ['honest'] },
+  { node: 'has no write queue', break: 'queue', seeds: [1, 20], by: ['answers', 'honest', 'kept', 'once', 'rules'] },
+  { node: 'forgets idempotency keys', break: 'keys', seeds: [1, 20], by: ['once'] },
+  { node: 'shows a state that has passed', break: 'tracker', seeds: [1, 20], by: ['rules', 'digests'] },
+]
+
+test.each(MUTANTS)(
+  'a node that $node is caught',
+  async ({ break: by, defects = {}, seeds: [first, last], by: who }) => {
+    broken.by = by
+    for (let seed = first; seed <= last; seed++) {
+      const { violation } = await tell(seed, { defects })
+      if (!violation) continue
+      console.log(`seed ${seed}, ${violation.checker}: ${violation.what}`)
+      return expect(who).toContain(violation.checker)
+    }
+    throw new Error('no seed showed it')
+  },
+)

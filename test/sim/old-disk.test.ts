@@ -1,0 +1,115 @@
+/** An old copy of a laptop's store is put back: it may not sign again what it has signed. */
+import { expect, test } from 'vitest'
+import { ApiError } from '../../src/node/api-error.ts'
+import type { Node } from '../../src/node/node.ts'
+import { honestChecker } from './checkers/honest.ts'
+import type { Defects, Laptop } from './laptop.ts'
+import { rest } from './quiet.ts'
+import { random } from './random.ts'
+import { createWorld, type World } from './world.ts'
+
+const SESSION = { session: 'one' }
+
+interface Pair extends World {
+  readonly bob: Laptop
+  readonly frank: Laptop
+  /** A thread in which frank has acknowledged and accepted, of which his old disk knows nothing. */
+  readonly thread: string
+}
+
+function node({ name, node: running }: Laptop): Node {
+  if (!running) throw new Error(`${name} is not running`)
+  return running
+}
+
+/** What `task` comes to once time has passed. */
+async function after<T>(world: World, ms: number, task: Promise<T>): Promise<T | ApiError> {
+  const done = task.catch((error: unknown) => {
+    if (error instanceof ApiError) return error
+    throw error
+  })
+  await world.clock.pass(ms)
+  return done
+}
+
+const hand = (from: Laptop, to: string, text: string) =>
+  node(from).sendHandoff(
+    { recipient: `${to}@acme`, intent: 'inform', message: { parts: [{ type: 'text', text }] } },
+    SESSION,
+  )
+const say = (from: Laptop, thread_id: string, text: string) =>
+  node(from).sendMessage({ thread_id, message: { parts: [{ type: 'text', text }] } }, SESSION)
+
+/** frank accepted, then an old copy of his disk was put back while he is alone. */
+async function restoredFrank(options: { withThread: boolean; defects?: Defects }): Promise<Pair> {
+  const { defects = {} } = options
+  const world = await createWorld({
+    random: random('old disk'),
+    honest: 2,
+    defects,
+    checkers: (scene) => [honestChecker(scene)],
+  })
+  const [bob, frank] = world.laptops
+  if (!bob || !frank) throw new Error('there are two')
+  for (const laptop of [bob, frank]) await after(world, 1000, laptop.start())
+  if (!options.withThread) await frank.backUp()
+  const sent = await after(world, 1000, hand(bob, 'frank', 'look at this'))
+  if (sent instanceof ApiError) throw sent
+  if (options.withThread) await frank.backUp()
+  await after(world, 1000, node(frank).accept({ thread_id: sent.thread_id }, SESSION))
+  await after(world, 2000, frank.stop())
+  world.cut(bob, frank)
+  await frank.restore()
+  await after(world, 1000, frank.start())
+  return { ...world, bob, frank, thread: sent.thread_id }
+}
+
+async function heal({ heal: join, bob, frank, clock }: Pair): Promise<void> {
+  join(bob, frank)
+  await clock.pass(60_000)
+}
+
+test('a thread of which it may have lost something is not written until a peer was met, then it goes on', async () => {
+  const world = await restoredFrank({ withThread: true })
+  const { frank, bob, thread, scene } = world
+  expect(await after(world, 1000, say(frank, thread, 'too early'))).toMatchObject({ symbol: 'state_changed' })
+  await heal(world)
+  expect(await after(world, 1000, node(frank).getThread({ thread_id: thread }))).toMatchObject({ status: 'accepted' })
+  expect(await after(world, 1000, say(frank, thread, 'here I am'))).toMatchObject({ status: 'accepted' })
+  expect(await after(world, 1000, say(bob, thread, 'welcome back'))).toMatchObject({ delivery: { stored_here: true } })
+  expect(bob.holder.held).toEqual(frank.holder.held)
+  expect(scene.violation).toBeUndefined()
+})
+
+test('a thread that the old copy does not know comes back whole before a receipt is signed', async () => {
+  const world = await restoredFrank({ withThread: false })
+  const { frank, bob, thread, scene } = world
+  await heal(world)
+  expect(await after(world, 1000, say(frank, thread, 'here I am'))).toMatchObject({ status: 'accepted' })
+  expect(bob.holder.held).toEqual(frank.holder.held)
+  expect(scene.violation).toBeUndefined()
+})
+
+test('what begins after the loss is written at once', async () => {
+  const world = await restoredFrank({ withThread: true })
+  const sent = await after(world, 1000, hand(world.frank, 'bob', 'something new'))
+  if (sent instanceof ApiError) throw sent
+  expect(await after(world, 1000, say(world.frank, sent.thread_id, 'and more'))).toMatchObject({ status: 'pending' })
+})
+
+test('that it has to recover survives further restarts', async () => {
+  const world = await restoredFrank({ withThread: true })
+  const { frank, thread } = world
+  frank.crash()
+  await rest()
+  await after(world, 1000, frank.start())
+  expect(await after(world, 1000, say(frank, thread, 'too early'))).toMatchObject({ symbol: 'state_changed' })
+})
+
+test('without the mark outside of the store the device forks', async () => {
+  const world = await restoredFrank({ withThread: true, defects: { noStartMark: true } })
+  const { frank, thread, scene } = world
+  expect(await after(world, 1000, say(frank, thread, 'too early'))).toMatchObject({ status: 'pending' })
+  await heal(world)
+  expect(scene.violation).toMatchObject({ checker: 'honest' })
+})
