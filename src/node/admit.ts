@@ -16,10 +16,10 @@ import {
 } from '../../protocol/index.ts'
 import { acknowledge } from './acknowledge.ts'
 import { openThreadKeys } from './contents.ts'
-import { countRefusal, groundOf, type Held, keepBody, rememberRefused, type Turn } from './held.ts'
+import { countRefusal, factsOf, groundOf, type Held, keepBody, rememberRefused, type Turn } from './held.ts'
 import type { Published } from './publish.ts'
 import { putEntry, putRefused, putThreadRow } from './rows.ts'
-import { applyPreview, type Gained, settle } from './settle.ts'
+import { applyPreview, type Gained, isLacking, settle } from './settle.ts'
 import { createOf, takeIn, type Thread } from './threads.ts'
 import { memberOfDevice, ownMember, rosterOf } from './workspace.ts'
 
@@ -235,7 +235,7 @@ async function admitBody(
   admitted.changed.add(thread.id)
   const node = thread.graph.byId.get(entry.id)
   if (node && thread.row) {
-    const row = { ...thread.row }
+    const row = { ...thread.row, lacking: isLacking(held, thread) }
     applyPreview(
       thread,
       row,
@@ -244,6 +244,7 @@ async function admitBody(
     )
     thread.row = row
     turn.writes.push(putThreadRow(thread.id, row))
+    turn.after.push(() => held.setFacts(thread.id, factsOf(row)))
   }
   turn.after.push(() =>
     held.emit({ type: 'thread', thread_id: textId('thread', thread.id), cursor: String(held.arrival()) }),

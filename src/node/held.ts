@@ -31,6 +31,7 @@ export interface ThreadFacts {
   textHash: Hex | null
   unread: number
   recovering: boolean
+  lacking: boolean
   forked: readonly Hex[]
 }
 
@@ -156,9 +157,20 @@ export async function openHeld(options: { store: Store; system: System; key: Sig
 }
 
 export function factsOf(row: ThreadRow): ThreadFacts {
-  const { side, sender, recipient, textHash, unread, recovering, forked } = row
+  const { side, sender, recipient, textHash, unread, recovering, lacking, forked } = row
   const open = row.status === 'pending' || row.status === 'accepted'
-  return { headsDigest: headsDigest(row.heads), side, open, sender, recipient, textHash, unread, recovering, forked }
+  return {
+    headsDigest: headsDigest(row.heads),
+    side,
+    open,
+    sender,
+    recipient,
+    textHash,
+    unread,
+    recovering,
+    lacking,
+    forked,
+  }
 }
 
 export function outboxOf(held: Held, device: Hex): Map<Hex, Hex> {

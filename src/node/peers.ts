@@ -99,11 +99,9 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
       onAdmitted,
       onWorkspaceChanged: workspaceChanged,
       onInSync: (device) => {
+        pullBodies(session)
         recoveredWith(held, device).then(
-          ({ acks, lacking }) => {
-            acks.forEach(announce)
-            for (const thread of lacking) session.pull(thread)
-          },
+          (acks) => acks.forEach(announce),
           (error: unknown) => system.log.warn('a thread could not be marked as recovered', { error: String(error) }),
         )
       },
@@ -120,6 +118,17 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
       system.log.debug('a sync stream ended', { device: stream.device, error: String(error) })
     } finally {
       if (sessions.get(stream.device) === session) sessions.delete(stream.device)
+    }
+  }
+
+  /** The peer holds the same entries. Bodies of some may be missing here still: who brought those may not have had them. */
+  function pullBodies(session: SyncSession): void {
+    for (const [id, { lacking }] of held.facts) {
+      if (!lacking) continue
+      held
+        .turn(async () => threadDevices(await held.threads.load(id)).includes(session.device))
+        .then((takesPart) => takesPart && session.pull(id))
+        .catch((error: unknown) => system.log.warn('could not read a thread', { thread: id, error: String(error) }))
     }
   }
 

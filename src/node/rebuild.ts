@@ -8,7 +8,7 @@ import { decodeRow, putArrival, putMet } from './rows.ts'
 import { settle } from './settle.ts'
 
 /** Counts up whenever the form of a list changes. */
-const LISTS_VERSION = 2
+const LISTS_VERSION = 3
 const LISTS_KEY = 'lists'
 
 /** Whether the lists are of this form and may be trusted. */

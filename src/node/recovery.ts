@@ -5,12 +5,12 @@
  * was lost, has been in sync.
  */
 import { encodeCanonical, type Hex } from '../../protocol/index.ts'
-import type { Store, Write } from '../store/store.ts'
+import { type Store, StoreError, type Write } from '../store/store.ts'
 import { acknowledge } from './acknowledge.ts'
 import { factsOf, type Held, type Turn } from './held.ts'
 import type { Published } from './publish.ts'
 import { decodeRow, putMet, putThreadRow, readThreadRows } from './rows.ts'
-import { missingBodies, type Thread, threadDevices } from './threads.ts'
+import { type Thread, threadDevices } from './threads.ts'
 import { teamDevices } from './workspace.ts'
 
 /** A number that is kept outside of the store, so that an old copy of the store is noticed. */
@@ -33,10 +33,14 @@ export async function countStart(store: Store, mark: StartMark): Promise<boolean
   const outside = mark.read() ?? 0
   const isOld = inStore < outside
   const starts = Math.max(inStore, outside) + 1
-  await store.batch([
-    { type: 'put', space: 'meta', key: STARTS_KEY, value: encodeCanonical(starts) },
-    ...(isOld ? await recoverAll(store) : []),
-  ])
+  const count: Write = { type: 'put', space: 'meta', key: STARTS_KEY, value: encodeCanonical(starts) }
+  try {
+    await store.batch([count, ...(isOld ? await recoverAll(store) : [])])
+  } catch (error) {
+    // With a disk that is full or cannot be written a node can still be read; it is not counted.
+    if (isOld || !(error instanceof StoreError)) throw error
+    return false
+  }
   mark.write(starts)
   return isOld
 }
@@ -55,28 +59,22 @@ export function markRecovering(turn: Turn, thread: Thread, recovering: boolean):
   turn.writes.push(putThreadRow(thread.id, thread.row))
 }
 
-export interface Recovered {
-  /** Receipts that were due. */
-  readonly acks: Published[]
-  /** Threads of which a body is missing: others than the device may have brought the entry. */
-  readonly lacking: Hex[]
-}
-
-/** `device` holds exactly what is held here: the threads that it takes part in have recovered. */
-export async function recoveredWith(held: Held, device: Hex): Promise<Recovered> {
+/**
+ * `device` holds exactly what is held here: the threads that it takes part in have recovered. Returns
+ * the receipts that were due.
+ */
+export async function recoveredWith(held: Held, device: Hex): Promise<Published[]> {
   const { recovery } = held
   const recovering = [...held.facts].flatMap(([id, facts]) => (facts.recovering ? [id] : []))
-  const acks: Published[] = []
-  const lacking: Hex[] = []
-  if (recovering.length === 0 && (recovery.met === undefined || recovery.met.has(device))) return { acks, lacking }
+  if (recovering.length === 0 && (recovery.met === undefined || recovery.met.has(device))) return []
   return held.turn(async (turn) => {
+    const acks: Published[] = []
     for (const id of recovering) {
       const thread = await held.threads.load(id)
       if (!threadDevices(thread).includes(device)) continue
       markRecovering(turn, thread, false)
       const ack = await acknowledge(held, turn, thread)
       if (ack) acks.push(ack)
-      if (missingBodies(thread).length > 0) lacking.push(id)
       turn.after.push(() => thread.row && held.setFacts(id, factsOf(thread.row)))
     }
     if (recovery.met) {
@@ -85,6 +83,6 @@ export async function recoveredWith(held: Held, device: Hex): Promise<Recovered>
       turn.writes.push(putMet(hasMetAll ? undefined : [...met]))
       turn.after.push(() => (recovery.met = hasMetAll ? undefined : met))
     }
-    return { acks, lacking }
+    return acks
   })
 }

@@ -84,6 +84,8 @@ export interface ThreadRow {
    * sign a second entry with a number that it has used.
    */
   recovering: boolean
+  /** A body is missing here, in a thread that this device takes part in. */
+  lacking: boolean
   /** Devices that signed two entries with one number here. */
   forked: Hex[]
 }

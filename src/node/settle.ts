@@ -12,7 +12,7 @@ import {
 import { openSealed } from './contents.ts'
 import { cursorOf, factsOf, type Held, outboxOf, type Turn } from './held.ts'
 import { dropInbox, dropOutbox, putInbox, putOutbox, putThreadRow, type ThreadRow } from './rows.ts'
-import { createOf, type Thread, threadDevices } from './threads.ts'
+import { createOf, missingBodies, sideOf, type Thread, threadDevices } from './threads.ts'
 import { stateOf } from './tracker.ts'
 import { memberOfDevice, ownMember } from './workspace.ts'
 
@@ -41,6 +41,7 @@ export function settle(held: Held, turn: Turn, thread: Thread, gained: readonly 
     waitingFor: [...state.waitingFor],
     heads: [...thread.graph.heads],
     forked: [...thread.graph.forked],
+    lacking: isLacking(held, thread),
   }
   const me = ownMember(held.workspace)?.id
   for (const { node, sealed } of gained) {
@@ -96,6 +97,7 @@ export function newRow(held: Held, thread: Thread): ThreadRow {
     textHash: null,
     recovering: isLost(held, thread),
     forked: [],
+    lacking: false,
   }
 }
 
@@ -103,6 +105,10 @@ export function newRow(held: Held, thread: Thread): ThreadRow {
 function isLost(held: Held, thread: Thread): boolean {
   const { met } = held.recovery
   return met !== undefined && !threadDevices(thread).some((device) => met.has(device))
+}
+
+export function isLacking(held: Held, thread: Thread): boolean {
+  return sideOf(thread, held.workspace.key.public) !== undefined && missingBodies(thread).length > 0
 }
 
 /** Texts that a list shows the beginning of. */

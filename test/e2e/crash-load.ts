@@ -16,6 +16,8 @@ export interface Acknowledged {
 interface Unanswered {
   readonly by: NodeProcess
   readonly text: string
+  /** Whom a handoff is for; absent in a message. */
+  readonly to?: NodeProcess
   send(client: RpcClient): Promise<{ thread_id: string; message_id: string }>
 }
 
@@ -141,7 +143,7 @@ async function handOff(
   const message = { role: 'user', parts: [{ type: 'text' as const, text }] }
   const send = (node: RpcClient) =>
     node.call('message/send', { recipient: `${other.name}@acme`, intent: 'inform', message, metadata })
-  const answer = await answered(ledger, { by: at, text, send }, client)
+  const answer = await answered(ledger, { by: at, text, to: other, send }, client)
   began(ledger, answer.thread_id, at, other)
 }
 
@@ -176,7 +178,8 @@ export async function askAgain(ledger: Ledger): Promise<{ thread: string; text: 
     try {
       const answer = await write.send(client)
       asked.push({ thread: answer.thread_id, text: write.text })
-      ledger.touched.add(answer.thread_id)
+      if (write.to === undefined) ledger.touched.add(answer.thread_id)
+      else began(ledger, answer.thread_id, write.by, write.to)
     } catch (error) {
       if (!(error instanceof ApiError) || !EXPECTED.has(error.symbol)) throw error
     } finally {

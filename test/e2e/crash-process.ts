@@ -13,10 +13,18 @@ const { values } = parseArgs({
 const [rounds, seed, minutes] = [values.rounds, values.seed, values.minutes].map(Number) as [number, number, number]
 const end = Date.now() + minutes * 60_000
 console.log(`seed ${seed}`)
-const report = await crash({ rounds, seed, isLate: () => Date.now() > end, note: (line) => console.log(line) })
+/** Longer than a retry, a reconnect and any load takes. */
+const PATIENCE_MS = 5 * 60_000
+const report = await crash({
+  rounds,
+  seed,
+  isLate: () => Date.now() > end,
+  note: (line) => console.log(line),
+  patienceMs: PATIENCE_MS,
+})
 for (const failure of report.failures) console.log(failure)
 const { kills, acknowledged, askedAgain, failures } = report
 console.log(`${kills} kills, ${acknowledged} writes acknowledged, ${askedAgain} asked for again`)
 const failed = failures.length > 0 ? 1 : 0
 console.log(`${report.rounds - failed} passed, ${failed} failed`)
-process.exitCode = failed === 0 && report.rounds > 0 ? 0 : 1
+process.exit(failed === 0 && report.rounds > 0 ? 0 : 1)

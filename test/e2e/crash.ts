@@ -15,6 +15,8 @@ export interface CrashOptions {
   /** No further round begins once it says so. */
   readonly isLate?: () => boolean
   readonly note?: (line: string) => void
+  /** Both sides agree within this time, or never will. Left out: waits for ever. */
+  readonly patienceMs?: number
 }
 
 export interface CrashReport {
@@ -34,7 +36,7 @@ const JITTER_MS_MAX = 20
 const START_JITTER_MS_MAX = 900
 const KILLED_WHILE_STARTING_IN = 8
 
-export async function crash({ rounds, seed, isLate, note }: CrashOptions): Promise<CrashReport> {
+export async function crash({ rounds, seed, isLate, note, patienceMs }: CrashOptions): Promise<CrashReport> {
   const pick = picker(seed)
   const report: CrashReport = { rounds: 0, kills: 0, acknowledged: 0, askedAgain: 0, failures: [] }
   const pair = await stoppedPair()
@@ -51,7 +53,7 @@ export async function crash({ rounds, seed, isLate, note }: CrashOptions): Promi
     for (const node of killed) report.kills += await startAnew(node, pick)
     const asked = await askAgain(ledger)
     report.askedAgain += asked.length
-    report.failures.push(...(await settled(ledger, pair, asked)))
+    report.failures.push(...(await settled(ledger, pair, { asked, patienceMs })))
     report.rounds++
     report.acknowledged = ledger.all.length
     note?.(`round ${report.rounds}: ${report.kills} kills, ${report.acknowledged} acknowledged`)
@@ -115,19 +117,24 @@ async function startAnew(node: NodeProcess, pick: Pick): Promise<number> {
 async function settled(
   ledger: Ledger,
   pair: readonly [NodeProcess, NodeProcess],
-  asked: readonly { thread: string; text: string }[],
+  { asked, patienceMs }: { asked: readonly { thread: string; text: string }[]; patienceMs: number | undefined },
 ): Promise<string[]> {
   const open = new Set(ledger.touched)
   const views = new Map<string, [ThreadView, ThreadView]>()
-  await happens(pair, async () => {
+  const patience = Promise.withResolvers<false>()
+  const timer = patienceMs === undefined ? undefined : setTimeout(() => patience.resolve(false), patienceMs)
+  const agreed = happens(pair, async () => {
     for (const thread of open) {
-      const [ofBob, ofFrank] = await Promise.all(pair.map((node) => viewOf(node, thread)))
+      const [ofBob, ofFrank] = await Promise.all(pair.map(async (node) => viewOf(node, thread)))
       if (!ofBob || !ofFrank || ofBob.state_digest !== ofFrank.state_digest) return false
       open.delete(thread)
       views.set(thread, [ofBob, ofFrank])
     }
     return true
   })
+  const inTime = await Promise.race([agreed, patience.promise])
+  clearTimeout(timer)
+  if (!inTime) return [...open].map((thread) => `${thread}: the two sides do not come to agree`)
   ledger.touched.clear()
   const faults: string[] = []
   for (const [thread, both] of views) {

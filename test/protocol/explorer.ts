@@ -7,8 +7,9 @@
  * A history is a set of entries closed under pasts, not an order of arrival. Since a past and its
  * author determine prev, number and deps, an entry is a device, what it says, a closed past, and a
  * number that tells apart twins (a fork of two entries that say the same). Signatures are left out:
- * the rules take opened entries, and ids are hashes of that structure. An entry cites the newer
- * roster where its past does, or where it is a fence; citing it earlier would only bind later authors.
+ * the rules take opened entries, and ids are hashes of that structure. An entry cites the oldest
+ * roster point that its past allows and, if it is a fence, that removes its target; citing a newer
+ * one would only bind later authors.
  *
  * The walk goes deep first and enters each set once, by whichever order of arrival comes first; the
  * steps into it from all other sets are checked too. Where two devices of a world are alike, one of

@@ -4,8 +4,13 @@ import { tell } from './story.ts'
 
 const MENDED: readonly (readonly [seed: number, wrong: string])[] = [
   [72, 'a body that came by gossip after its entry was not acknowledged'],
-  [45, 'own entries that came back after a loss were owed to nobody'],
+  [61, 'own entries that came back after a loss were owed to nobody'],
+  [
+    1104,
+    'a body of an entry that a third peer had brought was asked of nobody once one’s own words had acknowledged it',
+  ],
   [88, 'a body that an old disk had lost was asked of nobody who had it'],
+  [12, 'what had come while a thread recovered was never acknowledged'],
   [105, 'after a loss a new thread of a peer waited ten minutes for the next beacon'],
 ]
 

@@ -90,6 +90,35 @@ test('a thread that the old copy does not know comes back whole before a receipt
   expect(scene.violation).toBeUndefined()
 })
 
+test('a thread that the old copy does not know is not acknowledged while only others know of it', async () => {
+  const world = await createWorld({
+    random: random('a third one knows'),
+    honest: 3,
+    defects: {},
+    checkers: (scene) => [honestChecker(scene)],
+  })
+  const [bob, frank, carol] = world.laptops
+  if (!bob || !frank || !carol) throw new Error('there are three')
+  for (const laptop of [bob, carol]) await after(world, 1000, laptop.start())
+  await frank.backUp()
+  const sent = await after(world, 1000, hand(bob, 'frank', 'look at this'))
+  if (sent instanceof ApiError) throw sent
+  await after(world, 2000, carol.stop())
+  await after(world, 1000, frank.start())
+  await after(world, 2000, frank.stop())
+  expect(bob.holder.held.size).toBe(2)
+  world.cut(bob, frank)
+  await frank.restore()
+  // carol has the handoff from bob, and never heard of the receipt.
+  world.cut(bob, carol)
+  for (const laptop of [carol, frank]) await after(world, 1000, laptop.start())
+  await world.clock.pass(60_000)
+  expect(frank.holder.held.size).toBe(1)
+  await heal({ ...world, bob, frank, thread: sent.thread_id })
+  expect(frank.holder.held).toEqual(bob.holder.held)
+  expect(world.scene.violation).toBeUndefined()
+})
+
 test('what begins after the loss is written at once', async () => {
   const world = await restoredFrank({ withThread: true })
   const sent = await after(world, 1000, hand(world.frank, 'bob', 'something new'))

@@ -196,6 +196,8 @@ async function happen(cast: Cast, happening: Happening): Promise<void> {
       return clock.pass(1500)
     case 'a node starts': {
       if (!off) return
+      const luck = dice.fork(`start at ${scene.trace.length}`)
+      if (luck.chance(0.2)) off.armCrash(luck.pick(POINTS) ?? 'after a batch', luck.between(1, 3))
       begin(scene, off)
       await clock.pass(dice.between(0, 500))
       return clients[laptops.indexOf(off)]?.askAgain()

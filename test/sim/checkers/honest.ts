@@ -9,8 +9,8 @@ export function honestChecker(scene: Scene): Checker {
   const unknownToSome = new Set<Hex>()
 
   /**
-   * Known exception: with an old disk an entry was lost that not every other device of its thread
-   * held. Whoever was in sync with one that did not hold it could not know of it.
+   * Known exception: an entry was lost with an old disk, and at some time from then until it is back
+   * another device of its thread did not hold it. Whoever was in sync with that one could not know of it.
    */
   function isExcused(twin: Hex): boolean {
     return unknownToSome.has(twin)
@@ -21,9 +21,10 @@ export function honestChecker(scene: Scene): Checker {
     restored(holder, lost) {
       for (const id of lost) {
         const entry = scene.entries.get(id)
-        if (entry?.header.dev !== holder.device) continue
+        const author = entry && scene.holderOf(entry.header.dev)
+        if (!author || (author !== holder && author.held.has(id))) continue
         const create = createHeader(scene, entry.thread)
-        const others = create ? devicesOf(create).filter((device) => device !== holder.device) : []
+        const others = create ? devicesOf(create).filter((device) => device !== author.device) : []
         if (!others.every((device) => scene.holderOf(device)?.held.has(id) === true)) unknownToSome.add(id)
       }
     },
