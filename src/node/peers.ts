@@ -11,6 +11,7 @@ import {
 } from '../../protocol/index.ts'
 import type { FrameStream, GossipVerdict, Net, NetHandlers } from '../net/net.ts'
 import { admit, type Admitted, createWaitingRoom } from './admit.ts'
+import { createAsking } from './asking.ts'
 import { countRefusal, type Held } from './held.ts'
 import type { Published } from './publish.ts'
 import { recoveredWith } from './recovery.ts'
@@ -41,6 +42,7 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
   const { held, net, onMet } = options
   const { workspace, system } = held
   const room = createWaitingRoom()
+  const asking = createAsking(system.clock)
   const sessions = new Map<Hex, SyncSession>()
   const rows = new Map<Hex, PeerRow>()
   /** Peers whose rows changed since they were last written. */
@@ -96,6 +98,7 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
       held,
       room,
       stream,
+      asking,
       onAdmitted,
       onWorkspaceChanged: workspaceChanged,
       onInSync: (device) => {

@@ -19,6 +19,7 @@ import {
 } from '../../protocol/index.ts'
 import type { FrameStream } from '../net/net.ts'
 import { admit, type Admitted, admitBodies, takeWaiting, type WaitingRoom } from './admit.ts'
+import type { Asking } from './asking.ts'
 import { countRefusal, type Held } from './held.ts'
 import { createOutbound } from './outbound.ts'
 import { missingBodies, sideOf, type Thread, threadDevices } from './threads.ts'
@@ -36,6 +37,7 @@ export interface SyncOptions {
   readonly held: Held
   readonly room: WaitingRoom
   readonly stream: FrameStream
+  readonly asking: Asking
   /** Something was taken in: receipts are to be announced, gaps to be filled. */
   readonly onAdmitted: (from: Hex, admitted: Admitted) => void
   /** The roster or a prekey changed. */
@@ -63,6 +65,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
   const { workspace } = held
   const out = createOutbound({
     stream,
+    asking: options.asking,
     question: async (thread) => ({ t: 'vector', th: thread, tips: await read(thread, tipsOf) }),
     // The peer names again what still differs.
     onForgotten: () => say({ t: 'digests', buckets: held.buckets() }),
@@ -136,7 +139,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
       answeredTo = said
       sayHello()
     }
-    say({ t: 'digests', buckets: held.buckets() })
+    out.catchUp(() => say({ t: 'digests', buckets: held.buckets() }))
   }
 
   async function onRoster(message: SyncMessageOf<'roster'>): Promise<void> {
@@ -167,16 +170,27 @@ export function createSyncSession(options: SyncOptions): SyncSession {
 
   function onDigests(message: SyncMessageOf<'digests'>): void {
     const buckets = differingBuckets(message.buckets, held.buckets())
-    if (buckets.length === 0) return options.onInSync(stream.device)
+    if (buckets.length === 0) {
+      out.caughtUp()
+      return options.onInSync(stream.device)
+    }
     const differing = new Set(buckets)
     const threads = [...held.facts].flatMap(([thread, facts]): [Hex, Hex][] =>
       differing.has(bucketOf(thread)) ? [[thread, facts.headsDigest]] : [],
     )
-    for (const batch of inBatches(threads, () => 72)) say({ t: 'threads', threads: batch })
+    // An empty list says that there is nothing to ask for.
+    for (const batch of threads.length > 0 ? inBatches(threads, () => 72) : [[]]) say({ t: 'threads', threads: batch })
   }
 
   function onThreads(message: SyncMessageOf<'threads'>): void {
-    for (const [thread, digest] of message.threads) if (held.facts.get(thread)?.headsDigest !== digest) out.ask(thread)
+    for (const [thread, digest] of message.threads) {
+      const isNeeded = (): boolean => {
+        const facts = held.facts.get(thread)
+        return facts?.headsDigest !== digest || facts.lacking || facts.recovering
+      }
+      if (held.facts.get(thread)?.headsDigest !== digest) out.ask(thread, isNeeded)
+    }
+    out.named()
   }
 
   /** Looks at a thread in the write queue, where memory and disk agree. */
