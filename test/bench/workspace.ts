@@ -110,12 +110,16 @@ async function measure(
   console.log(`memory: ${mebibytes(rssBytes)} a node alone in its process, with ${team.length} connections`)
 
   await alone.ask({ do: 'stop' })
+  const beforeAgain = wireBytes()
   await alone.ask({ do: 'start', members: [newcomer] })
   const [again] = await until([alone], (looks) => looks.every(({ connected }) => connected === team.length))
   await quiet([alone])
+  const wire = wireBytes() - beforeAgain
   const [settled] = (await alone.ask({ do: 'look' })).looks ?? []
+  const aPeer = (bytes: number): string => `${(bytes / (again?.connected ?? 1) / 1024).toFixed(1)} KiB`
   console.log(
-    `reconnecting with nothing new: ${((settled?.syncBytes ?? 0) / (again?.connected ?? 1) / 1024).toFixed(1)} KiB of sync a peer, both ways`,
+    `reconnecting with nothing new: ${aPeer(settled?.syncBytes ?? 0)} of sync a peer, both ways; ` +
+      `${aPeer(wire)} on the wire with opening the connection, and with what all others say meanwhile`,
   )
 }
 
