@@ -74,7 +74,7 @@ const MUTANTS: readonly Mutant[] = [
   { node: 'never pulls what gossip lost', defects: { mute: ['vector', 'ids'] }, seeds: [1, 5], by: ['converged'] },
   { node: 'asks for no body', defects: { mute: ['want'] }, seeds: [1, 60], by: ['converged'] },
   { node: 'acknowledges before the body is there', break: 'bodies', seeds: [1, 60], by: ['told'] },
-  { node: 'trusts an old disk', defects: { noStartMark: true }, seeds: [40, 60], by: ['honest'] },
+  { node: 'trusts an old disk', defects: { noStartMark: true }, seeds: [60, 200], by: ['honest'] },
   { node: 'has no write queue', break: 'queue', seeds: [1, 20], by: ['answers', 'honest', 'kept', 'once', 'rules'] },
   { node: 'forgets idempotency keys', break: 'keys', seeds: [1, 20], by: ['once'] },
   { node: 'shows a state that has passed', break: 'tracker', seeds: [1, 20], by: ['rules', 'digests'] },
