@@ -1,12 +1,10 @@
 /** `npm run example -- NAME` runs examples/NAME/main.ts; without a name it lists them. */
 import { spawn } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 const [name, ...given] = process.argv.slice(2)
-const names = readdirSync(import.meta.dirname, { withFileTypes: true })
-  .filter((one) => one.isDirectory())
-  .map((one) => one.name)
+const names = readdirSync(import.meta.dirname).filter((one) => existsSync(join(import.meta.dirname, one, 'main.ts')))
 
 if (name === undefined || !names.includes(name)) {
   console.error(`usage: npm run example -- NAME, where NAME is one of: ${names.join(', ')}`)

@@ -125,6 +125,6 @@ async function npmRun(given: string[], env: Record<string, string> = {}): Promis
 
 /** The runnable examples, but for the demo, which is a step of its own. */
 function exampleNames(): string[] {
-  const names = readdirSync(join(root, 'examples'), { withFileTypes: true })
-  return names.filter((one) => one.isDirectory() && one.name !== 'main-job').map((one) => one.name)
+  const names = readdirSync(join(root, 'examples'))
+  return names.filter((one) => one !== 'main-job' && existsSync(join(root, 'examples', one, 'main.ts')))
 }

@@ -28,7 +28,7 @@ export interface MailboxLimits extends ShelfLimits {
   messagesPerMinute: number
 }
 
-export const MAILBOX_LIMITS: MailboxLimits = {
+const MAILBOX_LIMITS: MailboxLimits = {
   ...SHELF_LIMITS,
   streamsPerDevice: 4,
   openPerStream: 64,

@@ -9,6 +9,7 @@ import { createBootstrapGate } from './bootstrap-gate.ts'
 import type { BootstrapHandlers, BootstrapLimits, BootstrapNet } from './bootstrap-net.ts'
 import { type BootstrapHost, createBootstrapHost } from './libp2p-bootstrap-host.ts'
 import { DHT_PROTOCOL } from './libp2p-host.ts'
+import { PING_PROTOCOL } from './libp2p-links.ts'
 import { frameStream } from './libp2p-stream.ts'
 import { type DeviceKey, NetError } from './net.ts'
 import { deviceOfKey, deviceOfPeer, privateKeyOfSeed } from './peer-id.ts'
@@ -18,6 +19,8 @@ export const MAILBOX_PROTOCOL = '/relay/mailbox/1'
 /** Of one connection: a laptop needs one, and a second while the first is found dead. */
 const MAILBOX_STREAMS_COUNT_MAX = 2
 const STOP_TIMEOUT_MS = 3_000
+/** A connection that takes longer to answer is dead. */
+const PROBE_TIMEOUT_MS = 5_000
 /** Where kad-dht keeps who provides what. */
 const PROVIDER_KEYS = '/dht/provider/'
 
@@ -128,7 +131,26 @@ export async function createLibp2pBootstrapNet(options: Libp2pBootstrapOptions):
       if (left > 0) circuits.set(from.device, left)
       else circuits.delete(from.device)
     })
-    log.info('circuit', { from: from.device, to: device })
+    log.debug('circuit', { from: from.device, to: device })
+  }
+
+  /**
+   * A laptop that comes again may have moved and lost its older connection, which nobody has noticed
+   * yet. libp2p would open circuits to it on the oldest one.
+   */
+  async function probeOlder(newest: Connection): Promise<void> {
+    const older = host?.getConnections(newest.remotePeer).filter((one) => one.id !== newest.id) ?? []
+    await Promise.all(
+      older.map(async (connection) => {
+        try {
+          const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS)
+          const stream = await connection.newStream(PING_PROTOCOL, { signal })
+          await stream.close({ signal }) // Agreeing on the protocol was the round trip.
+        } catch {
+          connection.abort(new Error('its laptop came again'))
+        }
+      }),
+    )
   }
 
   /** What is known of a peer goes with its last connection: its place, which would only hold up another, and its addresses. */
@@ -185,9 +207,10 @@ export async function createLibp2pBootstrapNet(options: Libp2pBootstrapOptions):
       await host.handle(MAILBOX_PROTOCOL, (stream, connection) => onMailboxStream(stream, connection, handlers), {
         maxInboundStreams: MAILBOX_STREAMS_COUNT_MAX,
       })
-      host.addEventListener('peer:connect', ({ detail }) => log.info('connected', { peer: detail.toString() }))
+      host.addEventListener('connection:open', ({ detail }) => void probeOlder(detail))
+      host.addEventListener('peer:connect', ({ detail }) => log.debug('connected', { peer: detail.toString() }))
       host.addEventListener('peer:disconnect', ({ detail }) => {
-        log.info('left', { peer: detail.toString() })
+        log.debug('left', { peer: detail.toString() })
         void forget(detail)
       })
       open = true

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { type Hex, mailboxItemId, type MailboxMessage } from '../../protocol/index.ts'
-import { frank } from '../cast.ts'
+import { actor, frank } from '../cast.ts'
 import { type Laptop, laptop } from '../cli/laptop.ts'
 import { type Front, startFront } from './front.ts'
 import { guest } from './libp2p-world.ts'
@@ -64,4 +65,26 @@ test('keeps to the disk it was given, and keeps nothing where it shall keep noth
   const bob = await guest('bob')
   const bobs = await visitOn(await bob.mailbox(addressOf(front)))
   expect(await bobs.put(FRANKS, item('c'))).toMatchObject({ why: 'not_offered' })
+})
+
+test('writes down of its guests only what it needs', async () => {
+  await using host = laptop()
+  const secret = item('a secret of 32 bytes', 32)
+  const [bob, franks] = [await guest('bob'), await guest('frank')]
+  {
+    await using front = await start(host)
+    const address = addressOf(front)
+    const visit = await visitOn(await bob.mailbox(address))
+    await visit.put(FRANKS, secret)
+    await (await visitOn(await franks.mailbox(address))).fetch(FRANKS)
+    const ended = once(front.child, 'exit')
+    front.child.kill('SIGTERM')
+    await ended
+  }
+  const log = readFileSync(host.home.log, 'utf8')
+  expect(log).toContain('bootstrap server running')
+  for (const { guest: node } of [bob, franks]) expect(log).not.toContain(node.peerId.toString())
+  for (const { device } of [actor('bob'), frank]) expect(log).not.toContain(device)
+  expect(log).not.toContain(FRANKS.id)
+  expect(log).not.toContain(Buffer.from(secret).toString('hex'))
 })
