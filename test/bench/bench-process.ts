@@ -1,5 +1,6 @@
 /** `npm run bench -- NAME …`: prints what was measured. Nothing passes or fails here: machines differ, and what counts stands side by side in one run. */
 const BENCHES: Record<string, () => Promise<{ run(args: string[]): Promise<void> }>> = {
+  bootstrap: () => import('./bootstrap.ts'),
   scale: () => import('./scale.ts'),
   workspace: () => import('./workspace.ts'),
 }

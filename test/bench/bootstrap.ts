@@ -21,7 +21,7 @@ const REST_MS = 60_000
 const TICKS_PER_S = 100
 const MIB = 1024 * 1024
 
-export async function run(args: readonly string[]): Promise<void> {
+export async function run(args: string[]): Promise<void> {
   const counts = args.length === 0 ? [10, 100, 1_000] : args.map(Number)
   console.log('| laptops | connected after | memory | at rest: in | out | CPU |')
   console.log('|---|---|---|---|---|---|')
@@ -74,7 +74,7 @@ async function startServer(home: string): Promise<{ child: ChildProcess; pid: nu
 
 /** Resolves once all its laptops have a place. */
 async function startCrowd(address: string, count: number, index: number): Promise<ChildProcess> {
-  const child = fork(join(import.meta.dirname, 'crowd-process.ts'), [address, String(count), String(index)])
+  const child = fork(join(import.meta.dirname, 'crowd-child.ts'), [address, String(count), String(index)])
   const [said] = (await Promise.race([once(child, 'message'), once(child, 'exit')])) as [unknown]
   if (said !== 'ready') throw new Error('laptops did not connect')
   return child

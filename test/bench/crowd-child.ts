@@ -1,4 +1,4 @@
-/** Many laptops in one process: `crowd-process.ts ADDRESS COUNT INDEX`. Says 'ready' to its parent once all have a place at the server and their mailbox open. */
+/** Many laptops in one process: `crowd-child.ts ADDRESS COUNT INDEX`. Says 'ready' to its parent once all have a place at the server and their mailbox open. */
 import { noise } from '@chainsafe/libp2p-noise'
 import { yamux } from '@chainsafe/libp2p-yamux'
 import { circuitRelayTransport } from '@libp2p/circuit-relay-v2'
@@ -30,7 +30,7 @@ async function startLaptop(name: string): Promise<void> {
     transports: [tcp(), circuitRelayTransport({ reservationCompletionTimeout: PATIENCE_MS })],
     connectionEncrypters: [noise()],
     streamMuxers: [yamux({ streamOptions: { maxStreamWindowSize: 1 << 20 } })],
-    connectionMonitor: { pingInterval: 10_000, pingTimeout: { minTimeout: 15_000 } },
+    connectionMonitor: { pingInterval: 30_000, pingTimeout: { minTimeout: 15_000 } },
     connectionManager: { dialTimeout: PATIENCE_MS, addressDialTimeout: PATIENCE_MS, reconnectRetries: 0 },
     services: {
       identify: identify(),
