@@ -99,13 +99,13 @@ export function loosePins(manifest: {
 }): string[] {
   const all = { ...manifest.dependencies, ...manifest.devDependencies }
   return Object.entries(all)
-    .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
+    .filter(([, version]) => !/^(\d+\.\d+\.\d+(-[\w.]+)?|file:\.\/.+)$/.test(version))
     .map(([name, version]) => `${name} ${version}`)
 }
 
-/** A lockfile that names hosts fetches from them, whatever registry the machine has. */
+/** A lockfile that names hosts fetches from them, whatever registry the machine has. A folder of ours is none. */
 export function lockedHosts(lockfile: string): string[] {
-  return [...lockfile.matchAll(/"resolved":\s*"([^"]+)"/g)].map(([, host = '']) => host)
+  return [...lockfile.matchAll(/"resolved":\s*"([^"]+:[^"]+)"/g)].map(([, host = '']) => host)
 }
 
 interface Locked {

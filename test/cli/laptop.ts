@@ -56,7 +56,7 @@ export function laptop(options: LaptopOptions = {}): Laptop {
     TZ: 'UTC',
   }
   const home = homePaths(env)
-  const [command = process.execPath, ...argv] = [...(options.within ?? []), process.execPath, PROGRAM]
+  const [command, ...argv] = [...(options.within ?? []), process.execPath, PROGRAM]
   const start = (args: string, all: NodeJS.ProcessEnv) =>
     spawn(command, [...argv, ...words(args)], { env: all, stdio: 'pipe' })
 

@@ -59,7 +59,7 @@ export async function natTeam(routers: readonly RouterOptions[]): Promise<NatTea
     startServer,
     killServer: async () => server?.[Symbol.asyncDispose](),
     async agent(who) {
-      const [command = '', ...args] = [...lab.laptop(who === 'bob' ? 0 : 1), process.execPath, PROGRAM, 'mcp']
+      const [command, ...args] = [...lab.laptop(who === 'bob' ? 0 : 1), process.execPath, PROGRAM, 'mcp']
       const client = new Client({ name: `${who}s-agent`, version: '1.0.0' })
       const env = { ...laptops[who].env } as Record<string, string>
       await client.connect(new StdioClientTransport({ command, args, env, stderr: 'inherit' }))
