@@ -11,7 +11,7 @@ export interface KeeperParts {
   connected(device: DeviceKey): boolean
   /** Tries once, whatever that takes; rejects with the reason in words. */
   reach(device: DeviceKey, signal: AbortSignal): Promise<void>
-  backoff?: Backoff
+  backoff?(device: DeviceKey): Backoff
 }
 
 export interface Keeper {
@@ -70,7 +70,7 @@ export function createKeeper({ system, connected, reach, backoff }: KeeperParts)
     if (kept.get(device) !== state || connected(device)) return
     state.fails += 1
     state.cancelPause?.()
-    state.cancelPause = system.clock.after(backoffMs(system, state.fails, backoff), () => attempt(device))
+    state.cancelPause = system.clock.after(backoffMs(system, state.fails, backoff?.(device)), () => attempt(device))
   }
 
   function release(state: Kept): void {

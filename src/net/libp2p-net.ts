@@ -3,6 +3,7 @@ import type { Connection, PeerId, Stream } from '@libp2p/interface'
 import type { System } from '../system.ts'
 import { addressesByServer, createAddressBook, pathOf, placeOf, relayOf, tidyAddresses } from './addresses.ts'
 import { createAttendance, type Running } from './attendance.ts'
+import { type Backoff, RECONNECT_BACKOFF } from './backoff.ts'
 import { createGate } from './gate.ts'
 import { createKeeper } from './keeper.ts'
 import { advertiseTag, findTag, type LanFind, meetTeammates } from './lan.ts'
@@ -24,6 +25,8 @@ const JOIN_PROTOCOL = '/relay/join/1'
 /** How often a teammate whose gossip or sync does not run, or not on the best connection, is noticed. */
 const UPKEEP_MS = 5_000
 const STOP_TIMEOUT_MS = 1_000
+/** Whoever comes back dials by itself, so many who are away for long are not worth many questions to the relays. */
+const TEAMMATE_BACKOFF: Backoff = { min: 500, max: 30_000 }
 
 export interface Libp2pNetOptions {
   /** 32-byte Ed25519 seed of the device key. */
@@ -183,7 +186,12 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
       onTwin: (where) => twins.seen(where),
     })
     const ways = createWays({ system, self, links, servers, book, holePunching })
-    const keeper = createKeeper({ system, connected: (device) => links.to(device).length > 0, reach })
+    const keeper = createKeeper({
+      system,
+      connected: (device) => links.to(device).length > 0,
+      reach,
+      backoff: (device) => (teammate(device) ? TEAMMATE_BACKOFF : RECONNECT_BACKOFF),
+    })
     const pairs = createSyncPairs({
       system,
       self,
@@ -245,10 +253,15 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
     device: self,
     start,
     stop,
-    addresses: () =>
-      running === undefined
-        ? []
-        : tidyAddresses(self, [...running.host.getMultiaddrs().map(String), ...running.servers.places()]),
+    addresses() {
+      const [first, ...others] = running?.host.getMultiaddrs().map(String) ?? []
+      // Invites carry the first few: a machine has many interfaces, and seldom is more than one of them of use.
+      return tidyAddresses(self, [
+        ...(first === undefined ? [] : [first]),
+        ...(running?.servers.places() ?? []),
+        ...others,
+      ])
+    },
     setTeam(next) {
       const added = [...next.keys()].filter((device) => device !== self && !team.has(device))
       team = new Set([...next.keys()].filter((device) => device !== self))

@@ -8,9 +8,9 @@ import { circuitRelayTransport } from '@libp2p/circuit-relay-v2'
 import { type Connection, type PeerId, type PeerInfo, start, stop, type Transport } from '@libp2p/interface'
 import { kadDHT, passthroughMapper } from '@libp2p/kad-dht'
 import { peerIdFromMultihash } from '@libp2p/peer-id'
-import { webRTC } from '@libp2p/webrtc'
 import { webSockets } from '@libp2p/websockets'
 import { multiaddr } from '@multiformats/multiaddr'
+import type { Log } from '../system.ts'
 import { circuitAddress, tidyAddresses } from './addresses.ts'
 import { netErrorOf } from './libp2p-errors.ts'
 import { DHT_PROTOCOL, type Host } from './libp2p-host.ts'
@@ -27,6 +27,7 @@ const SHA_256_CODE = 0x12
 
 export interface RelayingParts {
   host: Host
+  log: Log
   self: DeviceKey
   /** Where the bootstrap servers answer STUN; nobody else is asked. */
   stunUrls(): string[]
@@ -59,8 +60,7 @@ export async function createRelaying(parts: RelayingParts): Promise<Relaying> {
     maxInboundStopStreams: RELAYED_COUNT_MAX,
     maxOutboundStopStreams: RELAYED_COUNT_MAX,
   })(components)
-  const punch = webRTC({ rtcConfiguration: () => ({ iceServers: parts.stunUrls().map((urls) => ({ urls })) }) })
-  const transports = [webSockets()(components), circuit, ...(parts.holePunching ? [punch(components)] : [])]
+  const transports = [webSockets()(components), circuit, ...(parts.holePunching ? await punching(parts) : [])]
   // Private addresses are kept: a team may live on one network.
   const dht = kadDHT({ protocol: DHT_PROTOCOL, clientMode: true, peerInfoMapper: passthroughMapper })({
     ...components,
@@ -134,6 +134,18 @@ export async function createRelaying(parts: RelayingParts): Promise<Relaying> {
       await stop(dht)
       for (const transport of transports) await stop(transport)
     },
+  }
+}
+
+/** None where its native part does not run: then all is as it is without. */
+async function punching({ host, log, stunUrls }: RelayingParts): Promise<Transport[]> {
+  try {
+    const { webRTC } = await import('@libp2p/webrtc')
+    const transport = webRTC({ rtcConfiguration: () => ({ iceServers: stunUrls().map((urls) => ({ urls })) }) })
+    return [transport(host.services.parts)]
+  } catch (error) {
+    log.warn('no holes can be made through routers on this machine', { error: String(error) })
+    return []
   }
 }
 

@@ -69,7 +69,7 @@ export function createServers(parts: ServersParts): Servers {
     system,
     connected: (server) => loaded?.hasPlace(server) === true,
     reach: takePlace,
-    backoff: PLACE_BACKOFF,
+    backoff: () => PLACE_BACKOFF,
   })
   const endLooks = clock.every(TWIN_LOOK_MS, () => {
     for (const server of servers.keys()) if (loaded?.hasPlace(server) === true) void lookForTwin(server)
@@ -84,6 +84,7 @@ export function createServers(parts: ServersParts): Servers {
     const { createRelaying } = await import('./libp2p-relaying.ts')
     loaded = await createRelaying({
       host,
+      log,
       self,
       holePunching: parts.holePunching,
       guard: parts.guard,
@@ -201,7 +202,10 @@ export function createServers(parts: ServersParts): Servers {
     async stop() {
       endLooks()
       places.stop()
-      await (await loading)?.stop()
+      await loading?.then(
+        (made) => made.stop(),
+        () => undefined, // Logged where it was wanted.
+      )
     },
   }
 }

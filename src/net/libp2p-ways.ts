@@ -42,7 +42,7 @@ export function createWays({ system, self, links, servers, book, holePunching }:
     system,
     connected: (device) => !isRelayedOnly(device),
     reach: upgrade,
-    backoff: UPGRADE_BACKOFF,
+    backoff: () => UPGRADE_BACKOFF,
   })
 
   function isRelayedOnly(device: DeviceKey): boolean {
@@ -151,6 +151,7 @@ function whyNoHole(error: unknown): string {
   const cause = error instanceof NetError ? error.cause : error
   const name = cause instanceof Error ? cause.name : ''
   if (name === 'UnsupportedProtocolError') return 'the other side does not try'
+  if (name === 'TransportUnavailableError') return 'this machine cannot'
   // Either nothing came through in time, or ICE has tried every pair of addresses.
   if (/^(?:Timeout|Abort|ConnectionFailed)Error$/.test(name)) return 'no packet of UDP gets through'
   return error instanceof Error ? error.message : String(error)

@@ -5,6 +5,7 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { isRelayed } from '../../src/net/addresses.ts'
 import { createRpcClient } from '../../src/rpc/client.ts'
 import { type Front, startFront } from '../bootstrap/front.ts'
 import { type Laptop, laptop, until } from '../cli/laptop.ts'
@@ -76,9 +77,10 @@ export async function natTeam(routers: readonly RouterOptions[]): Promise<NatTea
   }
 }
 
-/** Joins by the short code, which only the server can match on two networks. */
-export async function joinTeam({ bob, frank }: NatTeam): Promise<void> {
-  const { code } = await done(bob, 'invite frank')
+/** Joins by the short code, which only the server can match on two networks, or by one with addresses in it. */
+export async function joinTeam({ bob, frank }: NatTeam, kind: 'short' | 'standalone' = 'short'): Promise<void> {
+  await untilNode(bob, async (call) => (await call('relay/status', {})).addresses.some(isRelayed))
+  const { code } = await done(bob, kind === 'short' ? 'invite frank' : 'invite frank --standalone')
   await done(frank, 'join --code-stdin --device frank-xps --listen 0.0.0.0:0', String(code))
 }
 

@@ -1,6 +1,7 @@
 /** Two laptops behind two routers, and a bootstrap server: from the invite to a finished handoff, through everything that happens to a laptop. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { lockHolder } from '../../src/cli/instance-lock.ts'
+import { isRelayed } from '../../src/net/addresses.ts'
 import { whyNoLab } from './nat-lab.ts'
 import { joinTeam, type NatTeam, natTeam, untilDelivered, untilNode, untilPath } from './nat-team.ts'
 import { done } from './team.ts'
@@ -62,8 +63,7 @@ describe('behind two routers', () => {
   test('the bootstrap server is killed: the two go on; it comes back: both hold a place again', async ({ skip }) => {
     const both = made(skip)
     const { bob, frank } = both
-    const holdsPlace = (status: { addresses: string[] }): boolean =>
-      status.addresses.some((address) => address.includes('/p2p-circuit/'))
+    const holdsPlace = (status: { addresses: string[] }): boolean => status.addresses.some(isRelayed)
     await untilNode(bob, async (call) => holdsPlace(await call('relay/status', {})))
     await both.killServer()
     await untilNode(bob, async (call) => !holdsPlace(await call('relay/status', {})))
@@ -108,10 +108,12 @@ describe('behind two routers', () => {
   })
 })
 
-test('two networks with the same addresses are two networks all the same', async ({ skip }) => {
+test('two networks with the same addresses are two networks all the same, also for an invite with addresses in it', async ({
+  skip,
+}) => {
   if (why !== undefined) skip(why)
   await using team = await natTeam([{ lan: '192.168.1' }, { lan: '192.168.1' }])
-  await joinTeam(team)
+  await joinTeam(team, 'standalone')
   const { thread_id: thread } = await done(team.bob, 'send frank --summary hello')
   await untilDelivered(team.bob, String(thread))
   await untilPath(team.bob, 'frank', 'hole-punched')

@@ -61,6 +61,13 @@ describe('through a bootstrap server', () => {
     expect(a.net.addresses()).toEqual([expect.stringContaining(`${server.addresses()[0]}/p2p-circuit/p2p/12D3Koo`)])
   })
 
+  test('one that would make a hole is told that the other does not', async () => {
+    const server = await world.server('s')
+    const [a] = await two(server.addresses(), BEHIND_ROUTER, SHUT_IN)
+    await until(() => peer(a)?.whyNotDirect?.endsWith('could not be made: the other side does not try') === true)
+    expect(peer(a)?.path).toBe('relayed')
+  })
+
   test('two behind routers make a hole, move there, and go on without the server', async () => {
     const server = await world.server('s')
     const [a, b] = await two(server.addresses(), BEHIND_ROUTER)
