@@ -39,13 +39,14 @@ export type Components = MulticastDNSComponents &
   UPnPNATComponents
 
 /** Not started yet. */
-export function createHost(options: HostOptions) {
+export async function createHost(options: HostOptions) {
+  const transports = [watchedTcp(options.onListenFailure), ...(options.listen.some(isWeb) ? await webTransport() : [])]
   return createLibp2p({
     start: false,
     privateKey: options.privateKey,
     nodeInfo: { userAgent: 'relay-node/1' },
     addresses: { listen: [...options.listen], appendAnnounce: [...options.announce] },
-    transports: [watchedTcp(options.onListenFailure)],
+    transports,
     connectionEncrypters: [noise()],
     // The default window of 16 MiB overflows the 4 MiB that a paused stream may hold, which resets it.
     streamMuxers: [yamux({ streamOptions: { maxStreamWindowSize: 1 << 20 } })],
@@ -100,6 +101,14 @@ export function createHost(options: HostOptions) {
       parts,
     },
   })
+}
+
+const isWeb = (address: string): boolean => /\/wss?$/.test(address)
+
+/** WebSockets, loaded by those who listen for them, or who dial bootstrap servers. */
+export async function webTransport() {
+  const { webSockets } = await import('@libp2p/websockets')
+  return [webSockets()]
 }
 
 /** To be called whenever the machine's addresses may have changed: libp2p holds public ones back until strangers confirm them, and none are asked here. */

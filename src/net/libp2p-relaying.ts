@@ -8,12 +8,11 @@ import { circuitRelayTransport } from '@libp2p/circuit-relay-v2'
 import { type Connection, type PeerId, type PeerInfo, start, stop, type Transport } from '@libp2p/interface'
 import { kadDHT, passthroughMapper } from '@libp2p/kad-dht'
 import { peerIdFromMultihash } from '@libp2p/peer-id'
-import { webSockets } from '@libp2p/websockets'
 import { multiaddr } from '@multiformats/multiaddr'
 import type { Log } from '../system.ts'
 import { circuitAddress, tidyAddresses } from './addresses.ts'
 import { netErrorOf } from './libp2p-errors.ts'
-import { DHT_PROTOCOL, type Host } from './libp2p-host.ts'
+import { DHT_PROTOCOL, type Host, webTransport } from './libp2p-host.ts'
 import type { LanFind } from './lan.ts'
 import type { DeviceKey } from './net.ts'
 import { deviceOfPeer, peerOfDevice } from './peer-id.ts'
@@ -60,7 +59,14 @@ export async function createRelaying(parts: RelayingParts): Promise<Relaying> {
     maxInboundStopStreams: RELAYED_COUNT_MAX,
     maxOutboundStopStreams: RELAYED_COUNT_MAX,
   })(components)
-  const transports = [webSockets()(components), circuit, ...(parts.holePunching ? await punching(parts) : [])]
+  const has = (tag: string): boolean =>
+    components.transportManager.getTransports().some((one) => one[Symbol.toStringTag] === tag)
+  const web = (await webTransport()).map((make) => make(components))
+  const transports = [
+    ...web.filter((one) => !has(one[Symbol.toStringTag])), // A node that listens for them has it already.
+    circuit,
+    ...(parts.holePunching ? await punching(parts) : []),
+  ]
   // Private addresses are kept: a team may live on one network.
   const dht = kadDHT({ protocol: DHT_PROTOCOL, clientMode: true, peerInfoMapper: passthroughMapper })({
     ...components,

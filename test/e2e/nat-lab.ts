@@ -73,7 +73,7 @@ export function buildLab(routers: readonly RouterOptions[]): Lab {
     cable(space, 'wan', 'public', `port${index}`)
     ip('-n', name('public'), 'link', 'set', `port${index}`, 'master', 'bridge')
     ip('-n', name(space), 'address', 'add', `11.0.0.${21 + index}/24`, 'dev', 'wan')
-    run([...within(space), 'sysctl', '-qw', 'net.ipv4.ip_forward=1'])
+    run([...within(space), 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward'])
     nft(
       space,
       `table ip router {

@@ -88,6 +88,18 @@ describe('a bootstrap server', () => {
     expect((await netError(a.net.openMailbox(stranger, patience()))).code).toBe('NET_UNREACHABLE')
   })
 
+  test('is reached by WebSockets too, and so is a node that listens for them', async () => {
+    const server = await world.server('s', { at: ['/ip4/127.0.0.1/tcp/0/ws'] })
+    expect(server.addresses()[0]).toMatch(/\/ws\/p2p\//)
+    const a = await world.startedWith('a', { bootstrap: server.addresses(), listen: ['/ip4/127.0.0.1/tcp/0/ws'] })
+    const b = await world.startedWith('b', { bootstrap: server.addresses(), ...SHUT_IN })
+    await until(() => hasPlace(a) && hasPlace(b))
+    a.net.setTeam(new Map([[b.net.device, []]]))
+    b.net.setTeam(new Map([[a.net.device, []]]))
+    await until(() => [a, b].every(({ net }) => net.peers()[0]?.path === 'same network'))
+    expect(b.net.peers()[0]?.address).toMatch(/\/ws\/p2p\//)
+  })
+
   test('lets a stranger find and enter an open door, by a tag', async () => {
     const server = await world.server('s')
     const bootstrap = server.addresses()

@@ -122,4 +122,21 @@ describe('a team over libp2p', () => {
     await until(() => a.syncsRunning === 1 && b.syncsRunning === 1)
     expect(a.net.peers()).toMatchObject([{ connected: true, path: 'same network' }])
   })
+
+  test('another machine with our key on the same network is noticed', async ({ skip }) => {
+    const why = await whyNoMulticast()
+    if (why !== undefined) {
+      console.warn(`not tested: ${why}`)
+      skip(why)
+    }
+    const a = await startedWith('a', { lan: true })
+    const b = await startedWith('b', { lan: true })
+    a.net.setTeam(new Map([[b.net.device, []]]))
+    b.net.setTeam(new Map([[a.net.device, []]]))
+    await until(() => a.syncsRunning === 1)
+    expect(a.net.twin()).toBeUndefined()
+    const net = await world.makeWith('a', { lan: true, listen: ['/ip4/127.0.0.1/tcp/0'] })
+    await net.start(diary(net).handlers)
+    await until(() => net.twin()?.startsWith('another machine runs with this key: it is on this network, at ') === true)
+  })
 })

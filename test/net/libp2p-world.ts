@@ -20,15 +20,14 @@ export function libp2pWorld(): Libp2pWorld {
   const places = new Map<DeviceKey, string>()
 
   async function makeWith(name: string, { bootstrap = [], ...options }: NodeOptions): Promise<Net> {
-    const plain = {
+    const place = places.get(name)
+    const net = await createLibp2pNet({
       seed: seedOf(name),
-      listen: ['/ip4/127.0.0.1/tcp/0'],
+      listen: [place ?? '/ip4/127.0.0.1/tcp/0'],
       lan: false,
       system: realSystem(),
       ...options,
-    }
-    const listen = places.get(name)
-    const net = await createLibp2pNet(listen === undefined ? plain : { ...plain, listen: [listen] })
+    })
     nets.push(net)
     net.setBootstrap(bootstrap)
     const { start } = net
