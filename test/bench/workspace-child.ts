@@ -58,7 +58,7 @@ function counted(stream: FrameStream, count: (bytes: number) => void): FrameStre
 
 async function start(place: MemberPlace): Promise<void> {
   const seed = seedOf('device', place.name)
-  const net = await createLibp2pNet({ seed, listen: [place.listen], lan: false, bootstrap: [], system })
+  const net = await createLibp2pNet({ seed, listen: [place.listen], lan: false, system })
   const self = { place, syncBytes: 0 } as Running
   const watched: Net = {
     ...net,
