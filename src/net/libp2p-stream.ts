@@ -4,7 +4,9 @@
  * libp2p's own ways to read a stream have no backpressure (`for await` and byteStream both buffer
  * what arrives), so this one pauses the stream while enough is held; the sender then runs out of
  * yamux window. Held at most, whatever the peer does: READ_HELD_BYTES_MAX, one window that was
- * already on its way when the pause began and one that a resume lets in.
+ * already on its way when the pause began and one that a resume lets in. A stream through a hole in
+ * routers (WebRTC) cannot be paused: it is reset once 4 MiB wait to be read, so whoever speaks on it
+ * has to leave less than that unanswered, as sync does.
  */
 import assert from 'node:assert/strict'
 import type { Stream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { PeerStatus } from '../../src/net/net.ts'
 import { BEHIND_ROUTER, bootstrapWorld, SHUT_IN } from './bootstrap-world.ts'
 import type { NodeOptions } from './libp2p-world.ts'
-import { type Diary, until, WAIT_MS } from './world.ts'
+import { type Diary, netError, until, WAIT_MS } from './world.ts'
 
 describe('through a bootstrap server', () => {
   let world = bootstrapWorld()
@@ -82,6 +82,29 @@ describe('through a bootstrap server', () => {
     expect(a.changes.length).toBe(length)
     expect(peer(a)).toMatchObject({ connected: true, path: 'hole-punched' })
     expect(peer(a)).not.toHaveProperty('whyNotDirect')
+  })
+
+  test('a flood through a hole that nobody reads costs the stream, and a new one is opened', async () => {
+    const server = await world.server('s')
+    const [a, b] = await two(server.addresses(), BEHIND_ROUTER)
+    await until(() => [a, b].every((book) => peer(book)?.path === 'hole-punched'))
+    await talk(a, b, 'before')
+    await until(() => server.facts().circuits === 0)
+    const [lower, higher] = a.net.device < b.net.device ? [a, b] : [b, a]
+    const read = higher.onSync
+    const over = Promise.withResolvers<void>()
+    higher.onSync = () => over.promise
+    const { length } = higher.syncs
+    for (const stream of higher.syncs) stream.abort('test')
+    await until(() => higher.syncs.length > length && areSyncing(a, b))
+    const flood = async (): Promise<void> => {
+      for (let index = 0; index < 400; index += 1) await lower.syncs.at(-1)?.send(new Uint8Array(256 * 1024))
+    }
+    expect((await netError(flood())).code).toBe('NET_CLOSED')
+    higher.onSync = read
+    over.resolve()
+    await talk(a, b, 'after')
+    expect(peer(a)?.path).toBe('hole-punched')
   })
 
   test('two that can reach each other after all do so, without a hole', async () => {
