@@ -1,6 +1,6 @@
 /**
  * What makes sense with a bootstrap server only: a place at its relay, ways through it, hole
- * punching, and the DHT. Loaded when the first one is named, since it takes 40 MB.
+ * punching, and the DHT. Loaded when the first one is named, since it takes 50 MB.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'

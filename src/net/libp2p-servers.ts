@@ -89,12 +89,7 @@ export function createServers(parts: ServersParts): Servers {
       holePunching: parts.holePunching,
       guard: parts.guard,
       stunUrls: () => [
-        ...new Set(
-          [...servers.values()]
-            .flat()
-            .concat(...visited)
-            .flatMap((text) => stunUrl(text) ?? []),
-        ),
+        ...new Set([...[...servers.values()].flat(), ...visited].flatMap((address) => stunUrl(address) ?? [])),
       ],
       onPlaceLost: (server) => places.disconnected(server),
     })
@@ -160,7 +155,7 @@ export function createServers(parts: ServersParts): Servers {
     calledByOurselves(relay) {
       const call = calls.get(relay)
       if (call?.cameBack === false) call.cameBack = true
-      else twinAt(relay) // A call of ours comes back once at most.
+      else twinAt(relay) // A call of ours comes back once at most. A relay that lies causes a false alarm, and no more.
     },
     lookUp: async (device, signal) => (servers.size === 0 ? [] : (await relaying()).lookUp(device, signal)),
     advertise(tag) {
