@@ -22,6 +22,8 @@ const STOP_TIMEOUT_MS = 3_000
 const PROBE_TIMEOUT_MS = 5_000
 /** Where kad-dht keeps who provides what. */
 const PROVIDER_KEYS = '/dht/provider/'
+/** The name of such a record, for a hash of 32 bytes and a PeerId. Whoever provides something longer wants to fill memory. */
+const RECORD_NAME_CHARS_MAX = 256
 
 export interface Libp2pBootstrapOptions {
   /** 32-byte Ed25519 seed of the server's key. */
@@ -240,7 +242,7 @@ function boundRecords({ services }: BootstrapHost, countMax: number, onFull: () 
   datastore.put = (key, value, options) => {
     const name = key.toString()
     if (name.startsWith(PROVIDER_KEYS) && !records.has(name)) {
-      if (records.size >= countMax) {
+      if (records.size >= countMax || name.length > RECORD_NAME_CHARS_MAX) {
         onFull()
         throw new Error('too many records')
       }

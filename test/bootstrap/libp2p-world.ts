@@ -77,6 +77,8 @@ export interface GuestAbout {
   bareCircuit(address: string, other: GuestAbout): Promise<FrameStream>
   /** Asks the server at `address` for a place, however often. The status of its answer. */
   reserve(address: string): Promise<number>
+  /** Leaves a provider record for the content that has this SHA-256; there is no answer. */
+  leaveRecord(address: string, digest: Uint8Array): Promise<void>
   /** From now on takes circuits as they are; resolves with the first one, which is not read until it is asked for frames. */
   takeBareCircuit(): Promise<FrameStream>
 }
@@ -112,6 +114,15 @@ export async function guest(name: string, ...via: string[]): Promise<GuestAbout>
       await frames.send(Uint8Array.of(0x08, HOP.reserve))
       return statusOf(await frames.receive())
     },
+    async leaveRecord(address, digest) {
+      const frames = await openFrames(guest, address, DHT_PROTOCOL)
+      const cid = Uint8Array.of(1, 0x55, 0x12, digest.length, ...digest)
+      const id = guest.peerId.toMultihash().bytes
+      const place = multiaddr('/ip4/127.0.0.1/tcp/1').bytes
+      const peer = Uint8Array.of(0x0a, id.length, ...id, 0x12, place.length, ...place)
+      await frames.send(Uint8Array.of(0x08, ADD_PROVIDER, 0x12, cid.length, ...cid, 0x4a, peer.length, ...peer))
+      await frames.close()
+    },
     async takeBareCircuit() {
       const { promise, resolve, reject } = Promise.withResolvers<FrameStream>()
       await guest.unhandle(RELAY_V2_STOP_CODEC)
@@ -131,6 +142,8 @@ export async function guest(name: string, ...via: string[]): Promise<GuestAbout>
 const HOP = { reserve: 0, connect: 1 }
 const STOP_STATUS = 1
 export const STATUS_OK = 100
+/** Of kad-dht, where 0x08 begins the type, 0x12 the key and 0x4a a provider. */
+const ADD_PROVIDER = 2
 
 /** The status that ends a hop message. */
 function statusOf(message: Uint8Array | undefined): number {

@@ -13,6 +13,7 @@ import { openMemoryStore } from '../../src/store/memory-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { SILENT_LOG } from '../../src/system.ts'
 import { alice, bob, dice, frank, mallory } from '../cast.ts'
+import { until } from '../cli/laptop.ts'
 import { testClock } from '../node/clock.ts'
 import { boxOf, DAY_MS, forged, item, postOffice, SERVER, visit } from './post-office.ts'
 
@@ -248,24 +249,45 @@ describe('whoever breaks a rule loses the stream, and nothing changes:', () => {
   })
 })
 
-test('a device that does not read costs what is on its way and one batch, and gets everything once it reads', async () => {
-  const store = await openMemoryStore()
-  let reads = 0
-  const get: Store['get'] = (space, key) => {
-    reads += 1
-    return store.get(space, key)
+describe('a device that does not read', () => {
+  /** An office that counts the items it reads from the disk. The memory stream takes a mebibyte before it makes its sender wait. */
+  async function countingOffice() {
+    const store = await openMemoryStore()
+    let reads = 0
+    const get: Store['get'] = (space, key) => {
+      reads += 1
+      return store.get(space, key)
+    }
+    return { ...(await postOffice({ store: { ...store, get } })), reads: () => reads }
   }
-  const office = await postOffice({ store: { ...store, get } })
   const content = (index: number): Uint8Array => item(String(index), 60_000)
-  const bobs = await office.visit(bob)
-  const franks = await office.visit(frank)
-  await franks.fetch(FRANKS)
-  for (let index = 0; index < 100; index++) await bobs.put(FRANKS, content(index))
-  // The memory stream takes a mebibyte before it makes its sender wait.
-  expect(reads).toBeLessThan(25)
-  const found: Uint8Array[] = []
-  while (found.length < 100) found.push(...(await franks.hear('items')).items.map(([, bytes]) => bytes))
-  expect(found).toEqual(Array.from({ length: 100 }, (_, index) => content(index)))
+
+  test('costs what is on its way and one batch, and gets everything once it reads', async () => {
+    const office = await countingOffice()
+    const bobs = await office.visit(bob)
+    const franks = await office.visit(frank)
+    await franks.fetch(FRANKS)
+    for (let index = 0; index < 100; index++) await bobs.put(FRANKS, content(index))
+    expect(office.reads()).toBeLessThan(25)
+    const found: Uint8Array[] = []
+    while (found.length < 100) found.push(...(await franks.hear('items')).items.map(([, bytes]) => bytes))
+    expect(found).toEqual(Array.from({ length: 100 }, (_, index) => content(index)))
+  })
+
+  test('and has said all is given up after a while', async () => {
+    const office = await countingOffice()
+    const bobs = await office.visit(bob)
+    for (let index = 0; index < 30; index++) await bobs.put(FRANKS, content(index))
+    await bobs.stream.close()
+    const franks = await office.visit(frank)
+    await franks.open(FRANKS)
+    await until(() => office.reads() > 17) // More than a mebibyte.
+    await franks.stream.close()
+    await until(() => office.clock.isAwaited(10_000))
+    expect(office.service.facts()).toMatchObject({ streams: 1 })
+    office.clock.advance(10_000)
+    await until(() => office.service.facts().streams === 0)
+  })
 })
 
 test('a device that says too much is answered at the pace of the server', async () => {
