@@ -302,7 +302,11 @@ export function createSyncSession(options: SyncOptions): SyncSession {
     // The header may be here by way of someone who had no body for us.
     const lacks = (thread: Thread) =>
       message.heads.some((head) => !thread.graph.byId.has(head)) || wanted(thread).length > 0
-    if (!(await read(message.th, lacks))) return
+    if (!(await read(message.th, lacks))) {
+      // It is said until it is acknowledged: what came in a delivery that never ended has no receipt yet.
+      const admitted = await admit(held, room, { from: stream.device, items: [], thread: message.th })
+      return options.onAdmitted(stream.device, admitted)
+    }
     held.system.clock.after(GOSSIP_GRACE_MS, () => {
       void read(message.th, lacks).then(
         (still) => {
