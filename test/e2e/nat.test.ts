@@ -119,7 +119,7 @@ test('two networks with the same addresses are two networks all the same, also f
   await untilPath(team.bob, 'frank', 'hole-punched')
 })
 
-test('behind a router that lets no hole be made, all goes through the relay, and it is said why', async ({ skip }) => {
+test('behind a router that lets no hole be made, all goes through the relay', async ({ skip }) => {
   if (why !== undefined) skip(why)
   await using team = await natTeam([{ lan: '192.168.1', symmetric: true }, { lan: '192.168.2' }])
   await joinTeam(team)
