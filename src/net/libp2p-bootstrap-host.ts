@@ -25,7 +25,7 @@ export interface BootstrapHostOptions {
 }
 
 export type BootstrapHost = Awaited<ReturnType<typeof createBootstrapHost>>
-type Parts = Pick<CircuitRelayServerComponents, 'registrar'> & Pick<KadDHTComponents, 'datastore'>
+type Parts = Pick<CircuitRelayServerComponents, 'registrar' | 'addressManager'> & Pick<KadDHTComponents, 'datastore'>
 
 /** Not started yet. */
 export function createBootstrapHost({ privateKey, listen, announce, limits, gater }: BootstrapHostOptions) {
@@ -72,7 +72,7 @@ export function createBootstrapHost({ privateKey, listen, announce, limits, gate
         // Only addresses and provider records are kept here; public keys stand in the PeerIds themselves.
         validators: { pk: () => Promise.reject(new Error('no values are kept here')) },
       }),
-      parts: ({ registrar, datastore }: Parts): Parts => ({ registrar, datastore }),
+      parts: ({ registrar, addressManager, datastore }: Parts): Parts => ({ registrar, addressManager, datastore }),
     },
   })
 }

@@ -8,7 +8,7 @@ import type { System } from '../system.ts'
 import { createBootstrapGate } from './bootstrap-gate.ts'
 import type { BootstrapHandlers, BootstrapLimits, BootstrapNet } from './bootstrap-net.ts'
 import { type BootstrapHost, createBootstrapHost } from './libp2p-bootstrap-host.ts'
-import { DHT_PROTOCOL, MAILBOX_PROTOCOL } from './libp2p-host.ts'
+import { confirmAddresses, DHT_PROTOCOL, MAILBOX_PROTOCOL } from './libp2p-host.ts'
 import { PING_PROTOCOL } from './libp2p-links.ts'
 import { frameStream } from './libp2p-stream.ts'
 import { type DeviceKey, NetError } from './net.ts'
@@ -200,6 +200,7 @@ export async function createLibp2pBootstrapNet(options: Libp2pBootstrapOptions):
       boundRecords(host, limits.dhtRecords, () => gate.refuse('dht_records'))
       try {
         await host.start()
+        confirmAddresses(host)
       } catch (error) {
         await host.stop()
         throw listenError(error)

@@ -112,7 +112,7 @@ export async function webTransport() {
 }
 
 /** To be called whenever the machine's addresses may have changed: libp2p holds public ones back until strangers confirm them, and none are asked here. */
-export function confirmAddresses({ services }: Host): void {
+export function confirmAddresses({ services }: { services: { parts: Pick<Components, 'addressManager'> } }): void {
   const { addressManager } = services.parts
   for (const { multiaddr, type, verified } of addressManager.getAddressesWithMetadata())
     if (type === 'transport' && !verified)

@@ -39,9 +39,7 @@ export async function natTeam(routers: readonly RouterOptions[]): Promise<NatTea
   stack.defer(() => server?.[Symbol.asyncDispose]())
 
   async function startServer(): Promise<void> {
-    server = await startFront(
-      host.spawn(`bootstrap --json --listen ${PUBLIC_HOST}:4001 --announce /ip4/${PUBLIC_HOST}/tcp/4001`),
-    )
+    server = await startFront(host.spawn(`bootstrap --json --listen ${PUBLIC_HOST}:4001`))
   }
   await startServer()
   const laptops = {
