@@ -95,6 +95,23 @@ export {
   type Wrapped,
 } from './kinds.ts'
 export * from './limits.ts'
+export {
+  checkOpen,
+  checkPut,
+  encodeMailbox,
+  fitsMailbox,
+  type MailboxAddress,
+  mailboxId,
+  mailboxItemId,
+  type MailboxMessage,
+  type MailboxMessageOf,
+  mailboxWriteKey,
+  parseMailbox,
+  signOpen,
+  signPut,
+  type TurnedAway,
+  TURNED_AWAY_REASONS,
+} from './mailbox.ts'
 export { openPrekey, type Prekey, type PrekeyFields, signPrekey } from './prekey.ts'
 export { type Checked, pass, refuse, REFUSALS, type Refusal, type Refused } from './refusal.ts'
 export {

@@ -55,3 +55,8 @@ export const ANSWER_LENGTH_CHARS_MAX = 40_000
 export const JOIN_STRANGERS_COUNT_MAX = 4
 export const JOIN_TTL_MS = 30_000
 export const REFUSED_KEPT_COUNT_MAX = 64
+/** A sealed item: the largest padded size and what sealing adds. */
+export const MAILBOX_ITEM_SIZE_BYTES_MAX = 64 * 1024 + 256
+/** Items that one message names, and that a mailbox holds. */
+export const MAILBOX_ITEMS_COUNT_MAX = 2048
+export const MAILBOX_TTL_MS_MAX = 30 * 24 * 60 * 60 * 1000

@@ -343,6 +343,11 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
     async publish(topic, data) {
       return present().gossip.publish(topic, data)
     },
+    setBootstrap: () => undefined,
+    bootstrap: () => [],
+    openMailbox: async () => {
+      throw new NetError('NET_UNREACHABLE', 'no bootstrap server is connected')
+    },
     peers: () => [...team].map(status),
     async ping(device, signal) {
       if (!teammate(device)) throw new NetError('NET_UNREACHABLE', 'not a teammate')

@@ -282,6 +282,11 @@ export function createMemoryHub(system: System): MemoryHub {
         see(present(), message)
         return flood(present(), message, device)
       },
+      setBootstrap: () => undefined,
+      bootstrap: () => [],
+      openMailbox: async () => {
+        throw new NetError('NET_UNREACHABLE', 'no bootstrap server is connected')
+      },
       peers: () =>
         [...team].map((other) =>
           seat?.connections.has(other) === true

@@ -25,10 +25,27 @@ export interface FrameStream {
 /** How a connected peer is reached. */
 export type Path = 'same network' | 'direct' | 'hole-punched' | 'relayed'
 
+/** One of the bootstrap servers that this node was told to use. */
+export interface BootstrapStatus {
+  device: DeviceKey
+  /** As given, each ending in /p2p/<PeerId>. */
+  addresses: string[]
+  connected: boolean
+  /** Whether it holds a place for us, so that teammates reach us through it. */
+  relaying: boolean
+  roundTripMs?: number
+  /** Why it was not reached, or gives no place, in words; another key at its address is one reason. */
+  lastFailure?: string
+}
+
 export interface PeerStatus {
   device: DeviceKey
   connected: boolean
   path?: Path
+  /** The bootstrap server that relays, where the path is 'relayed': host and port of its address. */
+  via?: string
+  /** Why no better path is in use, in words, where the path is 'relayed'. */
+  whyNotDirect?: string
   address?: string
   /** Round trip of the last ping, milliseconds. */
   roundTripMs?: number
@@ -48,6 +65,8 @@ export interface NetHandlers {
   onGossip(topic: string, data: Uint8Array, from: DeviceKey): Promise<GossipVerdict>
   /** A teammate connected, vanished, or was found at new dialable addresses. */
   onPeerChange(change: { device: DeviceKey; connected: boolean; addresses: string[] }): void
+  /** A bootstrap server connected or vanished. */
+  onBootstrapChange(change: { device: DeviceKey; connected: boolean }): void
 }
 
 export interface Net {
@@ -61,6 +80,12 @@ export interface Net {
    * dropped from the list is hung up at once; whoever is new is dialled at once.
    */
   setTeam(team: ReadonlyMap<DeviceKey, readonly string[]>): void
+  /** The bootstrap servers to keep connected: multiaddrs, each ending in /p2p/<PeerId>. Others are left out, with a word in the log. */
+  setBootstrap(addresses: readonly string[]): void
+  /** Every bootstrap server of the list. */
+  bootstrap(): BootstrapStatus[]
+  /** Opens /relay/mailbox/1 on a bootstrap server that is connected. Rejects with NetError. */
+  openMailbox(server: DeviceKey, signal: AbortSignal): Promise<FrameStream>
   /** While true, strangers may reach the join protocol (and nothing else): JOIN_STRANGERS_COUNT_MAX at once, JOIN_TTL_MS each. */
   setJoinOpen(open: boolean): void
   /** Opens /relay/join/1 to `device` at one of `addresses`. Rejects with NetError. */

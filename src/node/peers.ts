@@ -217,6 +217,7 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
   const handlers: Omit<NetHandlers, 'onJoin'> = {
     onSync,
     onGossip,
+    onBootstrapChange: () => undefined,
     onPeerChange({ device, connected, addresses }) {
       if (stopped || !rosterOf(workspace)?.devices.has(device)) return
       keepRow(device, { lastSeen: system.clock.now(), ...(addresses.length > 0 ? { addresses } : {}) })

@@ -16,6 +16,7 @@ await net.start({
   onJoin: async () => undefined,
   onGossip: async () => 'accept',
   onPeerChange: () => undefined,
+  onBootstrapChange: () => undefined,
 })
 net.setTeam(new Map([[teammate, []]]))
 process.once('SIGTERM', () => void net.stop())

@@ -87,6 +87,7 @@ export function diary(net: Net): Diary {
         return book.verdict(text)
       },
       onPeerChange: (change) => void book.changes.push(change),
+      onBootstrapChange: () => undefined,
     },
   }
   return book

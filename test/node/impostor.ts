@@ -99,6 +99,7 @@ export async function impersonate(world: World, laptop: Laptop): Promise<Imposto
     onJoin: async () => undefined,
     onGossip: async () => 'ignore',
     onPeerChange: () => undefined,
+    onBootstrapChange: () => undefined,
   })
   onTestFinished(() => net.stop())
   return {

@@ -25,7 +25,12 @@ export async function bareNet(
 ): Promise<Net> {
   const { device, system } = await world.stranger(name)
   const net = world.hub.net(device, system)
-  const idle = { onSync: async () => undefined, onGossip: async () => 'ignore' as const, onPeerChange: () => undefined }
+  const idle = {
+    onSync: async () => undefined,
+    onGossip: async () => 'ignore' as const,
+    onPeerChange: () => undefined,
+    onBootstrapChange: () => undefined,
+  }
   await net.start({ ...idle, onJoin })
   return net
 }

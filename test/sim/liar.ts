@@ -109,6 +109,7 @@ export async function createLiar(world: World, random: Random): Promise<Liar> {
     onJoin: async () => undefined,
     onGossip: async () => (random.chance(0.5) ? 'accept' : 'ignore'),
     onPeerChange: () => undefined,
+    onBootstrapChange: () => undefined,
   })
   net.setTeam(new Map(scene.holders.map(({ device }) => [device, []])))
   net.setTopics([topicOf(secret, roster.epoch)])

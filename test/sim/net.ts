@@ -46,6 +46,9 @@ export function faultyNet(parts: NetParts): Net {
         onPeerChange(change) {
           if (isAlive()) handlers.onPeerChange(change)
         },
+        onBootstrapChange(change) {
+          if (isAlive()) handlers.onBootstrapChange(change)
+        },
       }),
     setTeam(team) {
       if (isAlive()) net.setTeam(team)
