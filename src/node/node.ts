@@ -5,6 +5,7 @@ import { type Store, StoreError } from '../store/store.ts'
 import type { System } from '../system.ts'
 import type { NodeApi } from './api.ts'
 import { ApiError } from './api-error.ts'
+import { dropExpired } from './carry.ts'
 import { createHandoffs } from './handoffs.ts'
 import { type Held, openHeld } from './held.ts'
 import { createRateLimit, dropOldReceipts } from './idempotency.ts'
@@ -12,6 +13,7 @@ import { createInvites } from './invites.ts'
 import { joinWorkspace } from './joining.ts'
 import { requireMember } from './membership.ts'
 import { createPeers } from './peers.ts'
+import { DEFAULT_QUOTAS, type Quotas } from './quotas.ts'
 import { getThread, listThreads, readArtifact } from './reading.ts'
 import { clearLists, hasLists, rebuildLists } from './rebuild.ts'
 import { countStart, type StartMark } from './recovery.ts'
@@ -30,6 +32,8 @@ export interface NodeOptions {
   readonly rebuild?: boolean
   /** Kept outside of the store, to notice an old copy of it; left out, none is noticed. */
   readonly startMark?: StartMark
+  /** How much of others' is kept; left out, the bounds of the protocol. */
+  readonly quotas?: Quotas
 }
 
 export interface Node extends NodeApi {
@@ -46,22 +50,24 @@ interface NodeMemory {
   refusedIds: number
   /** Entries that some device has not acknowledged. */
   outbox: number
+  /** Bytes of sealed bodies that are kept for others. */
+  carried: number
 }
 
 const HOUSEKEEPING_MS = 60 * 60 * 1000
 
 /** Starts a node on what the store holds. Throws StoreError or NetError where it cannot. */
 export async function openNode(options: NodeOptions): Promise<Node> {
-  const { store, net, system, seed, deviceName, version, startMark } = options
+  const { store, net, system, seed, deviceName, version, startMark, quotas = DEFAULT_QUOTAS } = options
   if (startMark && (await countStart(store, startMark)))
     system.log.warn('an old copy of the store was put back: threads are written once a peer that knows them was met')
   const rebuild = options.rebuild === true || !(await hasLists(store))
   if (rebuild) await clearLists(store)
   const key = signingKey(seed)
-  let held = await openHeld({ store, system, key })
+  let held = await openHeld({ store, system, key, quotas })
   if (rebuild) {
     await rebuildLists(held, options.rebuild === true)
-    held = await openHeld({ store, system, key })
+    held = await openHeld({ store, system, key, quotas })
   }
   const peers = createPeers({ held, net, onMet: () => invites.refresh() })
   const invites = createInvites({ held, net, peers })
@@ -75,6 +81,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   await invites.start()
   const cancelHousekeeping = system.clock.every(HOUSEKEEPING_MS, () => {
     dropOldReceipts(held).catch((error: unknown) => system.log.warn('old receipts stay', { error: String(error) }))
+    dropExpired(held).catch((error: unknown) => system.log.warn('old carried bodies stay', { error: String(error) }))
   })
 
   const api: NodeApi = {
@@ -107,6 +114,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       waiting: peers.waiting(),
       refusedIds: held.refusedIds.size,
       outbox: [...held.outbox.values()].reduce((sum, items) => sum + items.size, 0),
+      carried: held.carried.size,
     }),
     async stop() {
       cancelHousekeeping()

@@ -11,13 +11,15 @@ import {
 } from '../../protocol/index.ts'
 import type { FrameStream, GossipVerdict, Net, NetHandlers } from '../net/net.ts'
 import { admit, type Admitted, createWaitingRoom } from './admit.ts'
+import { carriedFor, wantedToCarry } from './carry.ts'
+import { noteCarrier } from './carriers.ts'
 import { countRefusal, type Held } from './held.ts'
 import type { Published } from './publish.ts'
 import { recoveredWith } from './recovery.ts'
 import { type PeerRow, putPeer, readPeers } from './rows.ts'
 import { createSyncSession, type SyncSession } from './sync.ts'
-import { threadDevices } from './threads.ts'
-import { currentKey, currentTopic, rosterOf, teamDevices } from './workspace.ts'
+import { sideOf, threadDevices } from './threads.ts'
+import { currentKey, currentTopic, memberOfDevice, rosterOf, teamDevices } from './workspace.ts'
 
 const RETRY_MS = 5000
 const BEACON_MS = 10 * 60 * 1000
@@ -81,8 +83,22 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
 
   function onAdmitted(from: Hex, admitted: Admitted): void {
     for (const ack of admitted.acks) announce(ack)
+    for (const [thread, ids] of admitted.carried) tellCarried(thread, ids)
     for (const thread of admitted.missing.keys()) sessions.get(from)?.pull(thread)
     if (admitted.missingRoster) sessions.get(from)?.tellAll()
+  }
+
+  /** Tells the devices of a thread which of its bodies are kept here. */
+  function tellCarried(thread: Hex, ids: Hex[]): void {
+    held
+      .turn(async () => threadDevices(await held.threads.load(thread)))
+      .then((devices) => devices.forEach((device) => sessions.get(device)?.tellCarried(thread, ids)))
+      .catch((error: unknown) => system.log.warn('could not read a thread', { thread, error: String(error) }))
+  }
+
+  /** Tells a device that was not here what is kept here of its threads. */
+  async function tellAllCarried(session: SyncSession): Promise<void> {
+    for await (const { thread, ids } of carriedFor(held, session.device)) session.tellCarried(thread, ids)
   }
 
   function workspaceChanged(): void {
@@ -92,6 +108,8 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
   }
 
   async function onSync(stream: FrameStream): Promise<void> {
+    let isMet = false
+    const warn = (error: unknown) => system.log.warn('a thread could not be read', { error: String(error) })
     const session = createSyncSession({
       held,
       room,
@@ -109,6 +127,13 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
         const isNew = rows.get(device)?.met !== true
         keepRow(device, { lastSeen: system.clock.now(), skew: hello.clock - system.clock.now(), met: true })
         if (isNew) onMet()
+        if (!isMet) tellAllCarried(session).catch(warn)
+        isMet = true
+      },
+      onCarried(device, { th, ids }) {
+        held
+          .turn(async (turn) => noteCarrier(held, turn, await held.threads.load(th), { ids, device }))
+          .catch((error: unknown) => system.log.warn('a carrier could not be noted', { error: String(error) }))
       },
     })
     sessions.set(stream.device, session)
@@ -123,11 +148,17 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
 
   /** The peer holds the same entries. Bodies of some may be missing here still: who brought those may not have had them. */
   function pullBodies(session: SyncSession): void {
-    for (const [id, { lacking }] of held.facts) {
-      if (!lacking) continue
+    const own = workspace.key.public
+    const member = memberOfDevice(workspace, session.device)?.id
+    for (const [id, { lacking, side, sender, recipient }] of held.facts) {
+      if (!lacking || (side === null && member !== sender && member !== recipient)) continue
       held
-        .turn(async () => threadDevices(await held.threads.load(id)).includes(session.device))
-        .then((takesPart) => takesPart && session.pull(id))
+        .turn(async () => {
+          const thread = await held.threads.load(id)
+          if (!threadDevices(thread).includes(session.device)) return false
+          return sideOf(thread, own) !== undefined || wantedToCarry(held, thread).length > 0
+        })
+        .then((isWanted) => isWanted && session.pull(id))
         .catch((error: unknown) => system.log.warn('could not read a thread', { thread: id, error: String(error) }))
     }
   }
@@ -194,7 +225,10 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
       const data = sealEnvelope(plain, { ...current, salt: system.dice(32) })
       net.publish(topic, data).catch((error: unknown) => system.log.debug('gossip failed', { error: String(error) }))
     }
-    for (const device of threadDevices(thread)) sessions.get(device)?.tellHeads(thread.id, heads)
+    const devices = threadDevices(thread).filter((device) => device !== workspace.key.public)
+    // While one of them is away everybody hears of it: whoever can may keep it for that one.
+    const told = devices.every((device) => sessions.has(device)) ? devices : sessions.keys()
+    for (const device of told) sessions.get(device)?.tellHeads(thread.id, heads)
   }
 
   /**

@@ -84,10 +84,12 @@ export interface ThreadRow {
    * sign a second entry with a number that it has used.
    */
   recovering: boolean
-  /** A body is missing here, in a thread that this device takes part in. */
+  /** A body is missing here: in a thread that this device takes part in any, elsewhere one that somebody waits for. */
   lacking: boolean
   /** Devices that signed two entries with one number here. */
   forked: Hex[]
+  /** [author, bytes of its entries], where this node's member takes no part. */
+  foreign: [author: Hex, size: number][]
 }
 
 export function putThreadRow(thread: Hex, row: ThreadRow): Write {
@@ -154,6 +156,56 @@ export async function* readOutbox(store: Store): AsyncIterable<{ device: Hex; en
   for await (const [key, value] of store.range('outbox')) {
     const [device = '', entry = ''] = key.split('/')
     yield { device, entry, thread: decodeRow(value) as Hex }
+  }
+}
+
+// carried: <entry> → whose it is and since when; carrier: <thread>/<entry>/<where> → since when, and a mailbox's host
+
+/** A sealed body that is kept for others. */
+export interface CarriedRow {
+  readonly thread: Hex
+  /** Member that wrote it. */
+  readonly author: Hex
+  /** Bytes. */
+  readonly size: number
+  /** When its entry came here, ms. */
+  readonly at: number
+}
+
+export function putCarried(entry: Hex, { thread, author, size, at }: CarriedRow): Write {
+  return { type: 'put', space: 'carried', key: entry, value: encodeCanonical([thread, author, size, at]) }
+}
+
+export function dropCarried(entry: Hex): Write {
+  return { type: 'del', space: 'carried', key: entry }
+}
+
+export async function* readCarried(store: Store): AsyncIterable<[entry: Hex, row: CarriedRow]> {
+  for await (const [entry, value] of store.range('carried')) {
+    const [thread, author, size, at] = decodeRow(value) as [Hex, Hex, number, number]
+    yield [entry, { thread, author, size, at }]
+  }
+}
+
+/** Somebody keeps an entry for the other side. */
+export interface CarrierRow {
+  /** A device, or a mailbox. */
+  readonly where: string
+  /** Host of the mailbox's server; null for a device. */
+  readonly host: string | null
+  /** ms */
+  readonly at: number
+}
+
+export function putCarrier(thread: Hex, entry: Hex, { where, host, at }: CarrierRow): Write {
+  return { type: 'put', space: 'carrier', key: `${thread}/${entry}/${where}`, value: encodeCanonical([at, host]) }
+}
+
+export async function* readCarriers(store: Store, thread: Hex): AsyncIterable<[entry: Hex, row: CarrierRow]> {
+  for await (const [key, value] of store.range('carrier', { gt: `${thread}/`, lt: `${thread}0` })) {
+    const [, entry = '', where = ''] = key.split('/')
+    const [at, host] = decodeRow(value) as [number, string | null]
+    yield [entry, { where, host, at }]
   }
 }
 
@@ -253,6 +305,10 @@ export async function* readSecrets(store: Store, prefix: string): AsyncIterable<
 
 export function putBody(entry: Hex, sealed: Uint8Array): Write {
   return { type: 'put', space: 'body', key: entry, value: sealed }
+}
+
+export function dropBody(entry: Hex): Write {
+  return { type: 'del', space: 'body', key: entry }
 }
 
 // meta: arrival → the greatest arrival number given out; met → devices in sync since a part of the store was lost;

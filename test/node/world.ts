@@ -16,7 +16,7 @@ import type {
 } from '../../src/node/api.ts'
 import { ApiError, type ApiSymbol } from '../../src/node/api-error.ts'
 import { foundWorkspace } from '../../src/node/found.ts'
-import { type Node, openNode } from '../../src/node/node.ts'
+import { type Node, type NodeOptions, openNode } from '../../src/node/node.ts'
 import { createMemoryHub, type MemoryHub } from '../../src/net/memory-net.ts'
 import type { Net } from '../../src/net/net.ts'
 import { SILENT_LOG, type System } from '../../src/system.ts'
@@ -36,7 +36,7 @@ export interface Laptop {
   readonly net: Net
   readonly running: boolean
   /** `rebuild`: as after a repair of its store. */
-  start(options?: { rebuild?: boolean }): Promise<void>
+  start(options?: Partial<Pick<NodeOptions, 'rebuild' | 'quotas'>>): Promise<void>
   stop(): Promise<void>
   restart(): Promise<void>
 }

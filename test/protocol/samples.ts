@@ -47,6 +47,7 @@ export const SYNC_MESSAGES: readonly SyncMessage[] = [
   { t: 'ids', th: ID, ids: [ID] },
   { t: 'want', th: ID, ids: [] },
   { t: 'bodies', th: ID, items: [[ID, BYTES]] },
+  { t: 'carried', th: ID, ids: [ID] },
   { t: 'heads', th: ID, heads: [ID] },
   { t: 'got' },
 ]
