@@ -162,7 +162,7 @@ export {
   type SyncMessage,
   type SyncMessageOf,
 } from './sync.ts'
-export { ID_PREFIXES, type IdSort, parseTextId, peerIdText, textId } from './text-id.ts'
+export { ID_PREFIXES, type IdSort, parsePeerIdText, parseTextId, peerIdText, textId } from './text-id.ts'
 export {
   headsDigest,
   inOrder,

@@ -52,6 +52,7 @@ export function createProgram({ version, runner, write }: ProgramOptions): Progr
       .option('--device <name>', 'name of this laptop')
       .option('--listen <address>', 'port, host:port or multiaddr; default: a free port, picked once')
       .option('--no-lan', 'do not look for teammates on the same network')
+      .option('--bootstrap <address>', 'a bootstrap server to meet at; may be repeated', repeated)
       .option('--no-start', 'do not start the node'),
     async () => (await import('./init.ts')).run,
   )
@@ -61,10 +62,12 @@ export function createProgram({ version, runner, write }: ProgramOptions): Progr
       .option('--code-stdin', 'read the code from standard input')
       .option('--device <name>', 'name of this laptop')
       .option('--listen <address>', 'port, host:port or multiaddr; default: a free port, picked once')
-      .option('--no-lan', 'do not look for teammates on the same network'),
+      .option('--no-lan', 'do not look for teammates on the same network')
+      .option('--bootstrap <address>', 'a bootstrap server to find the inviter at; may be repeated', repeated),
     async () => (await import('./join.ts')).run,
   )
   addNode(command, runs)
+  addBootstrapUse(command, runs, command('bootstrap', 'the bootstrap servers of the team'))
   addHandoffs(command, runs)
   return program
 }
@@ -107,6 +110,22 @@ function addNode(command: MakeCommand, runs: Runs): void {
   runs(
     command('mcp', 'the server for a coding agent, on standard input and output'),
     async () => (await import('./mcp.ts')).run,
+  )
+}
+
+/** What the team's own use of bootstrap servers is told by. */
+function addBootstrapUse(command: MakeCommand, runs: Runs, bootstrap: Program): void {
+  runs(
+    command('use <address...>', 'name bootstrap servers for the whole team; the owner alone can', bootstrap),
+    async () => (await import('./bootstrap-use.ts')).runUse,
+  )
+  runs(
+    command('list', 'the bootstrap servers of this laptop, and how they are reached', bootstrap),
+    async () => (await import('./bootstrap-use.ts')).runList,
+  )
+  runs(
+    command('drop <address>', 'stop using one, for the whole team', bootstrap),
+    async () => (await import('./bootstrap-use.ts')).runDrop,
   )
 }
 

@@ -1,6 +1,7 @@
 /** relay-node start: runs the node in this process, or, with --detach, in one of its own. */
 import { inspect } from 'node:util'
 import { type Home, prepareHome } from '../home.ts'
+import { DEFAULT_QUOTAS, type Quotas } from '../node/quotas.ts'
 import { checkLength } from '../rpc/socket.ts'
 import type { Store } from '../store/store.ts'
 import { realSystem } from '../system.ts'
@@ -12,7 +13,7 @@ import { takeLock } from './instance-lock.ts'
 import { addressText } from './listen-address.ts'
 import { openLog } from './log-file.ts'
 import type { Printer } from './print.ts'
-import { readSettings } from './settings.ts'
+import { readSettings, type Settings } from './settings.ts'
 import { startMark } from './start-mark.ts'
 
 /** A node that hangs while it stops is ended all the same. What was acknowledged is on disk. */
@@ -98,7 +99,18 @@ async function runNode({ home, printer, version }: CommandContext, copy: string 
   const net = await createLibp2pNet({ seed, listen, lan, bootstrap, system })
   const store = await openStore(home)
   const rebuild = copy !== undefined
-  const node = await openNode({ store, net, system, seed, deviceName, version, rebuild, startMark: startMark(home) })
+  const node = await openNode({
+    store,
+    net,
+    system,
+    seed,
+    deviceName,
+    version,
+    rebuild,
+    startMark: startMark(home),
+    bootstrap,
+    quotas: quotasOf(settings),
+  })
   const server = createRpcServer({
     api: node,
     socketPath: home.socket,
@@ -127,6 +139,12 @@ async function runNode({ home, printer, version }: CommandContext, copy: string 
   }
   log.info('node stopped')
   return ending.code()
+}
+
+/** What the settings leave of the bounds; one author has at most a quarter of what is carried. */
+function quotasOf({ carry, carry_bytes: bytes }: Settings): Quotas {
+  const carried = carry ? bytes : 0
+  return { ...DEFAULT_QUOTAS, carried, carriedOfAuthor: Math.ceil(carried / 4) }
 }
 
 /** Waits for whatever ends a node: a call, a signal, or a fault that nobody caught. */

@@ -263,7 +263,23 @@ export interface NodeStatus extends WhoAmI {
   /** Proven: the device signed two entries with one number in that thread. */
   forks: { device: string; thread_id: string }[]
   roster: { position: number; forked: boolean }
+  bootstrap: BootstrapServer[]
   clock_ms: number
+}
+
+/** A bootstrap server that this node uses. */
+export interface BootstrapServer {
+  /** Host and port of its first address. */
+  host: string
+  peer_id: string
+  addresses: string[]
+  /** The team's owner for everybody, or the settings of this laptop. */
+  named_by: 'team' | 'settings'
+  connected: boolean
+  /** It holds a place for this laptop, so that teammates reach it through the server. */
+  relaying: boolean
+  round_trip_ms?: number
+  last_failure?: string
 }
 
 export interface RefusedEntry {
@@ -303,6 +319,10 @@ export interface NodeApi {
   invite(params: InviteParams): Promise<InviteResult>
   listInvites(): Promise<{ items: InviteListing[] }>
   revokeInvite(params: { invite_id: string }): Promise<InviteListing>
+  listBootstrap(): Promise<{ items: BootstrapServer[] }>
+  /** Names bootstrap servers for the whole team; the owner's alone. */
+  useBootstrap(params: { addresses: string[] }): Promise<{ items: BootstrapServer[] }>
+  dropBootstrap(params: { address: string }): Promise<{ items: BootstrapServer[] }>
   join(params: JoinParams, signal?: AbortSignal): Promise<JoinResult>
   ping(
     params: { handle: string },

@@ -6,6 +6,7 @@ import type { System } from '../system.ts'
 import type { NodeApi } from './api.ts'
 import { ApiError } from './api-error.ts'
 import { dropExpired } from './carry.ts'
+import { createBootstrapUse, requireAddresses } from './bootstrap-use.ts'
 import { createHandoffs } from './handoffs.ts'
 import { type Held, openHeld } from './held.ts'
 import { createRateLimit, dropOldReceipts } from './idempotency.ts'
@@ -34,6 +35,8 @@ export interface NodeOptions {
   readonly startMark?: StartMark
   /** How much of others' is kept; left out, the bounds of the protocol. */
   readonly quotas?: Quotas
+  /** Multiaddrs of bootstrap servers beside those that the roster names. */
+  readonly bootstrap?: readonly string[]
 }
 
 export interface Node extends NodeApi {
@@ -69,14 +72,20 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     await rebuildLists(held, options.rebuild === true)
     held = await openHeld({ store, system, key, quotas })
   }
-  const peers = createPeers({ held, net, onMet: () => invites.refresh() })
+  const bootstrap = createBootstrapUse({
+    held,
+    net,
+    settings: options.bootstrap ?? [],
+    onChanged: () => peers.workspaceChanged(),
+  })
+  const peers = createPeers({ held, net, onMet: () => invites.refresh(), onTeam: bootstrap.apply })
   const invites = createInvites({ held, net, peers })
   const handoffs = createHandoffs({
     held,
     rate: createRateLimit(() => system.clock.now()),
     announce: (published) => peers.announce(published),
   })
-  const team = createTeam({ held, net, peers, version, startedAt: system.clock.now() })
+  const team = createTeam({ held, net, peers, bootstrap, version, startedAt: system.clock.now() })
   await peers.start((stream) => invites.onJoin(stream))
   await invites.start()
   const cancelHousekeeping = system.clock.every(HOUSEKEEPING_MS, () => {
@@ -103,8 +112,14 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     invite: (params) => invites.invite(params),
     listInvites: () => invites.list(),
     revokeInvite: (params) => invites.revoke(params),
-    join: (params, signal) =>
-      joinWorkspace({ held, net, seed, deviceName, onChanged: () => peers.workspaceChanged() }, params, signal),
+    listBootstrap: () => bootstrap.list(),
+    useBootstrap: (params) => bootstrap.use(params),
+    dropBootstrap: (params) => bootstrap.drop(params),
+    join: async (params, signal) => {
+      requireAddresses(params.bootstrap ?? [])
+      bootstrap.add(params.bootstrap ?? [])
+      return joinWorkspace({ held, net, seed, deviceName, onChanged: () => peers.workspaceChanged() }, params, signal)
+    },
     ping: (params, signal) => pingMember(held, net, params.handle, signal),
     onEvent: (listener) => held.onEvent(listener),
   }
@@ -194,6 +209,9 @@ function guarded(api: NodeApi): NodeApi {
     invite: wrap(api.invite),
     listInvites: wrap(api.listInvites),
     revokeInvite: wrap(api.revokeInvite),
+    listBootstrap: wrap(api.listBootstrap),
+    useBootstrap: wrap(api.useBootstrap),
+    dropBootstrap: wrap(api.dropBootstrap),
     join: wrap(api.join),
     ping: wrap(api.ping),
     onEvent: api.onEvent,

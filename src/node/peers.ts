@@ -39,8 +39,17 @@ export interface Peers {
   waiting(): number
 }
 
-export function createPeers(options: { held: Held; net: Net; onMet: () => void }): Peers {
-  const { held, net, onMet } = options
+export interface PeersParts {
+  readonly held: Held
+  readonly net: Net
+  /** A device said hello for the first time. */
+  readonly onMet: () => void
+  /** Who is in the team, or what the roster says else, is to be told to the net anew. */
+  readonly onTeam: () => void
+}
+
+export function createPeers(options: PeersParts): Peers {
+  const { held, net, onMet, onTeam } = options
   const { workspace, system } = held
   const room = createWaitingRoom()
   const sessions = new Map<Hex, SyncSession>()
@@ -79,6 +88,7 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
     net.setTeam(new Map(teamDevices(workspace).map((device) => [device, rows.get(device)?.addresses ?? []])))
     const topic = currentTopic(workspace)
     net.setTopics(topic === undefined ? [] : [topic])
+    onTeam()
   }
 
   function onAdmitted(from: Hex, admitted: Admitted): void {

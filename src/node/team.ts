@@ -2,6 +2,7 @@
 import { devicesOf, peerIdText, PROTOCOL_VERSION, textId } from '../../protocol/index.ts'
 import type { Net } from '../net/net.ts'
 import type { NodeStatus, RefusedEntry, Teammate, WhoAmI } from './api.ts'
+import type { BootstrapUse } from './bootstrap-use.ts'
 import type { Held } from './held.ts'
 import { requireMember, trustOf } from './membership.ts'
 import type { Peers } from './peers.ts'
@@ -20,8 +21,17 @@ const STORE_FORMAT = 1
 /** A clock that differs by more from a teammate's is worth a word. */
 const SKEW_NOTED_MS = 60_000
 
-export function createTeam(parts: { held: Held; net: Net; peers: Peers; version: string; startedAt: number }): Team {
-  const { held, net, peers } = parts
+export interface TeamParts {
+  readonly held: Held
+  readonly net: Net
+  readonly peers: Peers
+  readonly bootstrap: BootstrapUse
+  readonly version: string
+  readonly startedAt: number
+}
+
+export function createTeam(parts: TeamParts): Team {
+  const { held, net, peers, bootstrap } = parts
   const { workspace } = held
 
   function whoami(): WhoAmI {
@@ -123,6 +133,7 @@ export function createTeam(parts: { held: Held; net: Net; peers: Peers; version:
         refused_entries,
         forks,
         roster: { position: roster?.point[0] ?? 0, forked: isRosterForked(workspace) },
+        bootstrap: bootstrap.servers(),
         clock_ms: held.system.clock.now(),
       }
     },
