@@ -95,6 +95,7 @@ export {
   type Wrapped,
 } from './kinds.ts'
 export * from './limits.ts'
+export { encodeMail, type Mail, mailOf, parseMail, sealMail } from './mail.ts'
 export {
   checkOpen,
   checkPut,

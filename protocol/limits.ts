@@ -69,3 +69,8 @@ export const MAILBOX_ITEM_SIZE_BYTES_MAX = 64 * 1024 + 256
 /** Items that one message names, and that a mailbox holds. */
 export const MAILBOX_ITEMS_COUNT_MAX = 2048
 export const MAILBOX_TTL_MS_MAX = 30 * 24 * 60 * 60 * 1000
+/** What one item holds before it is sealed: the content of the padded size below its own. */
+export const MAIL_SIZE_BYTES_MAX = 64 * 1024 - 4
+/** A piece of a sealed body that does not fit into one item with its entry, and how many there may be. */
+export const MAIL_PIECE_SIZE_BYTES_MAX = 60 * 1024
+export const MAIL_PIECES_COUNT_MAX = 8

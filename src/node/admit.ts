@@ -233,13 +233,21 @@ function waitingFor(room: WaitingRoom, parent: Hex): Waiting[] {
   )
 }
 
-/** Everything that waits, to be judged again after the roster has grown. */
-export function takeWaiting(room: WaitingRoom): { from: Hex; items: Incoming[] }[] {
+function takeWaiting(room: WaitingRoom): { from: Hex; items: Incoming[] }[] {
   const byPeer = new Map<Hex, Incoming[]>()
   for (const { entry, body, from } of room.byId.values())
     byPeer.set(from, [...(byPeer.get(from) ?? []), { envelope: entry.envelope, body }])
   room.byId.clear()
   return [...byPeer].map(([from, items]) => ({ from, items }))
+}
+
+/** Judges again what waits, since the roster has grown. */
+export async function admitWaiting(
+  held: Held,
+  room: WaitingRoom,
+  onAdmitted: (from: Hex, admitted: Admitted) => void,
+): Promise<void> {
+  for (const { from, items } of takeWaiting(room)) onAdmitted(from, await admit(held, room, { from, items }))
 }
 
 function putAside(room: WaitingRoom, waiting: Waiting): void {

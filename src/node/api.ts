@@ -5,7 +5,7 @@
  * Whatever came from a peer is {@link Untrusted}: it cannot be read as text without naming the one
  * function that wraps it for an agent, or shows it to a person.
  */
-import type { ContinuityRecord, Intent, Outcome, ProposedAction, Verdict } from '../../protocol/index.ts'
+import type { ContinuityRecord, Intent, Outcome, ProposedAction, TurnedAway, Verdict } from '../../protocol/index.ts'
 import type {
   AcceptParams,
   AcceptResult,
@@ -280,6 +280,15 @@ export interface BootstrapServer {
   relaying: boolean
   round_trip_ms?: number
   last_failure?: string
+  /** Where mailboxes are used. */
+  mailbox?: {
+    /** Entries that were left there for others since the node started. */
+    left: number
+    /** Items of one's own there that wait for something else to come. */
+    waiting: number
+    /** What the server did not take last, for whom. */
+    turned_away: { why: TurnedAway; device: string; at: Time }[]
+  }
 }
 
 export interface RefusedEntry {

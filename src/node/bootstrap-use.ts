@@ -1,13 +1,15 @@
 /** The bootstrap servers of this node: its own settings name some, the owner others for the whole team. */
-import { BOOTSTRAP_ADDRESSES_COUNT_MAX, peerIdText } from '../../protocol/index.ts'
+import { BOOTSTRAP_ADDRESSES_COUNT_MAX, type Hex, peerIdText } from '../../protocol/index.ts'
 import type { Net } from '../net/net.ts'
 import type { BootstrapServer } from './api.ts'
 import { ApiError } from './api-error.ts'
 import { checkBootstrapAddress, hostOf } from './bootstrap-address.ts'
 import type { Held } from './held.ts'
+import type { MailboxFacts } from './mailbox.ts'
 import { requireMember } from './membership.ts'
 import { appendRoster, requireOwner } from './owner.ts'
-import { rosterOf, rosterUndo } from './workspace.ts'
+import { timeText } from './view.ts'
+import { deviceLabel, rosterOf, rosterUndo } from './workspace.ts'
 
 export interface BootstrapUse {
   /** Tells the net which servers there are now. */
@@ -42,10 +44,12 @@ export function createBootstrapUse(parts: {
   net: Net
   /** As the settings name them. */
   settings: readonly string[]
+  /** What became of mailboxes at a server, where they are used. */
+  mailboxAt: (server: Hex) => MailboxFacts | undefined
   /** The roster has changed. */
   onChanged: () => void
 }): BootstrapUse {
-  const { held, net, onChanged } = parts
+  const { held, net, mailboxAt, onChanged } = parts
   const { workspace } = held
   const own = new Set(parts.settings)
 
@@ -66,7 +70,19 @@ export function createBootstrapUse(parts: {
       relaying,
       ...(roundTripMs === undefined ? {} : { round_trip_ms: Math.round(roundTripMs * 10) / 10 }),
       ...(lastFailure === undefined ? {} : { last_failure: lastFailure }),
+      ...mailboxView(mailboxAt(device)),
     }))
+  }
+
+  function mailboxView(facts: MailboxFacts | undefined): Pick<BootstrapServer, 'mailbox'> {
+    if (!facts) return {}
+    const { left, waiting, turnedAway } = facts
+    const turned_away = turnedAway.map(({ why, device, at }) => ({
+      why,
+      device: deviceLabel(workspace, device),
+      at: timeText(at),
+    }))
+    return { mailbox: { left, waiting, turned_away } }
   }
 
   async function write(change: (before: readonly string[]) => string[]): Promise<{ items: BootstrapServer[] }> {

@@ -10,8 +10,10 @@ import { createBootstrapUse, requireAddresses } from './bootstrap-use.ts'
 import { createHandoffs } from './handoffs.ts'
 import { type Held, openHeld } from './held.ts'
 import { createRateLimit, dropOldReceipts } from './idempotency.ts'
+import { mailboxKey } from './identity.ts'
 import { createInvites } from './invites.ts'
 import { joinWorkspace } from './joining.ts'
+import { createMailboxes } from './mailbox.ts'
 import { requireMember } from './membership.ts'
 import { createPeers } from './peers.ts'
 import { DEFAULT_QUOTAS, type Quotas } from './quotas.ts'
@@ -37,6 +39,8 @@ export interface NodeOptions {
   readonly quotas?: Quotas
   /** Multiaddrs of bootstrap servers beside those that the roster names. */
   readonly bootstrap?: readonly string[]
+  /** Use mailboxes at the bootstrap servers: leave there what teammates who are away have not acknowledged, and fetch one's own. */
+  readonly mailbox?: boolean
 }
 
 export interface Node extends NodeApi {
@@ -76,9 +80,25 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     held,
     net,
     settings: options.bootstrap ?? [],
+    mailboxAt: (server) => mailboxes?.facts(server),
     onChanged: () => peers.workspaceChanged(),
   })
-  const peers = createPeers({ held, net, onMet: () => invites.refresh(), onTeam: bootstrap.apply })
+  const peers = createPeers({
+    held,
+    net,
+    onMet: () => invites.refresh(),
+    onTeam() {
+      bootstrap.apply()
+      mailboxes?.look()
+    },
+    onAway({ thread, node }, devices) {
+      if (node.entry.header.kind === 'ack') mailboxes?.acknowledged(thread.id, devices)
+      else mailboxes?.look()
+    },
+    onGone: () => mailboxes?.look(),
+    onServer: (server, connected) => connected && mailboxes?.serverConnected(server),
+  })
+  const mailboxes = options.mailbox === true ? createMailboxes({ held, net, peers, key: mailboxKey(seed) }) : undefined
   const invites = createInvites({ held, net, peers })
   const handoffs = createHandoffs({
     held,
@@ -88,6 +108,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const team = createTeam({ held, net, peers, bootstrap, version, startedAt: system.clock.now() })
   await peers.start((stream) => invites.onJoin(stream))
   await invites.start()
+  mailboxes?.start()
   const cancelHousekeeping = system.clock.every(HOUSEKEEPING_MS, () => {
     dropOldReceipts(held).catch((error: unknown) => system.log.warn('old receipts stay', { error: String(error) }))
     dropExpired(held).catch((error: unknown) => system.log.warn('old carried bodies stay', { error: String(error) }))
@@ -134,6 +155,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     async stop() {
       cancelHousekeeping()
       await invites.stop()
+      mailboxes?.stop()
       await peers.stop()
       // Whatever is being written ends before the store closes.
       await held.turn(async () => undefined).catch(() => undefined)

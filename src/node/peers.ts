@@ -10,7 +10,7 @@ import {
   sealEnvelope,
 } from '../../protocol/index.ts'
 import type { FrameStream, GossipVerdict, Net, NetHandlers } from '../net/net.ts'
-import { admit, type Admitted, createWaitingRoom } from './admit.ts'
+import { admit, type Admitted, createWaitingRoom, type WaitingRoom } from './admit.ts'
 import { carriedFor, wantedToCarry } from './carry.ts'
 import { noteCarrier } from './carriers.ts'
 import { countRefusal, type Held } from './held.ts'
@@ -35,6 +35,13 @@ export interface Peers {
   /** The roster or the prekeys changed here: serve, dial and tell accordingly. */
   workspaceChanged(): void
   peerRow(device: Hex): PeerRow | undefined
+  keepRow(device: Hex, change: Partial<PeerRow>): void
+  /** A conversation with it is open. */
+  isConnected(device: Hex): boolean
+  /** Something came by another way: receipts are announced, gaps are asked for. */
+  onAdmitted(from: Hex, admitted: Admitted): void
+  /** Where entries wait, whichever way they came. */
+  readonly room: WaitingRoom
   /** Entries that wait for what they build on. */
   waiting(): number
 }
@@ -44,12 +51,17 @@ export interface PeersParts {
   readonly net: Net
   /** A device said hello for the first time. */
   readonly onMet: () => void
+  /** Something was said in a thread whose `devices` are away. */
+  readonly onAway: (said: Published, devices: readonly Hex[]) => void
+  /** A device went away. */
+  readonly onGone: () => void
+  readonly onServer: (server: Hex, connected: boolean) => void
   /** Who is in the team, or what the roster says else, is to be told to the net anew. */
   readonly onTeam: () => void
 }
 
 export function createPeers(options: PeersParts): Peers {
-  const { held, net, onMet, onTeam } = options
+  const { held, net, onMet, onTeam, onAway, onGone, onServer } = options
   const { workspace, system } = held
   const room = createWaitingRoom()
   const sessions = new Map<Hex, SyncSession>()
@@ -135,7 +147,8 @@ export function createPeers(options: PeersParts): Peers {
       },
       onHello(device, hello) {
         const isNew = rows.get(device)?.met !== true
-        keepRow(device, { lastSeen: system.clock.now(), skew: hello.clock - system.clock.now(), met: true })
+        const skew = hello.clock - system.clock.now()
+        keepRow(device, { lastSeen: system.clock.now(), skew, met: true, position: hello.ros[0] })
         if (isNew) onMet()
         if (!isMet) tellAllCarried(session).catch(warn)
         isMet = true
@@ -153,6 +166,7 @@ export function createPeers(options: PeersParts): Peers {
       system.log.debug('a sync stream ended', { device: stream.device, error: String(error) })
     } finally {
       if (sessions.get(stream.device) === session) sessions.delete(stream.device)
+      if (!stopped) onGone()
     }
   }
 
@@ -223,7 +237,8 @@ export function createPeers(options: PeersParts): Peers {
     return 'accept'
   }
 
-  function announce({ thread, node, sealed }: Published): void {
+  function announce(said: Published): void {
+    const { thread, node, sealed } = said
     const heads = [...thread.graph.heads]
     const current = currentKey(workspace)
     const topic = currentTopic(workspace)
@@ -237,8 +252,9 @@ export function createPeers(options: PeersParts): Peers {
     }
     const devices = threadDevices(thread).filter((device) => device !== workspace.key.public)
     // While one of them is away everybody hears of it: whoever can may keep it for that one.
-    const told = devices.every((device) => sessions.has(device)) ? devices : sessions.keys()
-    for (const device of told) sessions.get(device)?.tellHeads(thread.id, heads)
+    const away = devices.filter((device) => !sessions.has(device))
+    for (const device of away.length > 0 ? sessions.keys() : devices) sessions.get(device)?.tellHeads(thread.id, heads)
+    if (away.length > 0) onAway(said, away)
   }
 
   /**
@@ -261,7 +277,11 @@ export function createPeers(options: PeersParts): Peers {
   const handlers: Omit<NetHandlers, 'onJoin'> = {
     onSync,
     onGossip,
-    onBootstrapChange: () => undefined,
+    onBootstrapChange({ device, connected }) {
+      if (stopped) return
+      held.emit({ type: 'status', cursor: String(held.arrival()) })
+      onServer(device, connected)
+    },
     onPeerChange({ device, connected, addresses }) {
       if (stopped || !rosterOf(workspace)?.devices.has(device)) return
       keepRow(device, { lastSeen: system.clock.now(), ...(addresses.length > 0 ? { addresses } : {}) })
@@ -287,6 +307,10 @@ export function createPeers(options: PeersParts): Peers {
     announce,
     workspaceChanged,
     peerRow: (device) => rows.get(device),
+    keepRow,
+    isConnected: (device) => sessions.has(device),
+    onAdmitted,
+    room,
     waiting: () => room.byId.size,
   }
 }

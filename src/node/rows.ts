@@ -243,6 +243,10 @@ export interface PeerRow {
   skew: number
   /** It has said hello: it holds the roster that it is in. */
   met?: boolean
+  /** Position of the newest roster entry that it said it holds. */
+  position?: number
+  /** Server → position of the newest roster entry that was left in its mailbox there. */
+  mailed?: Record<Hex, number>
 }
 
 export function putPeer(device: Hex, row: PeerRow): Write {

@@ -19,7 +19,7 @@ import {
   type SyncMessageOf,
 } from '../../protocol/index.ts'
 import type { FrameStream } from '../net/net.ts'
-import { admit, type Admitted, admitBodies, takeWaiting, type WaitingRoom } from './admit.ts'
+import { admit, type Admitted, admitBodies, admitWaiting, type WaitingRoom } from './admit.ts'
 import { createApart } from './apart.ts'
 import { wantedToCarry } from './carry.ts'
 import { countRefusal, type Held } from './held.ts'
@@ -155,7 +155,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
   async function onRoster(message: SyncMessageOf<'roster'>): Promise<void> {
     if (!(await takeRoster(held, message.entries))) return
     options.onWorkspaceChanged()
-    for (const { from, items } of takeWaiting(room)) options.onAdmitted(from, await admit(held, room, { from, items }))
+    await admitWaiting(held, room, options.onAdmitted)
   }
 
   async function onPrekeys(message: SyncMessageOf<'prekeys'>): Promise<void> {
