@@ -1,5 +1,15 @@
 /** Taking in what lay in this device's mailboxes, and telling which items are safe here, so that the server may let go of them. */
-import { epochOf, type Hex, isBodyOf, type Mail, MAILBOX_ITEMS_COUNT_MAX, openEntry, openEnvelope, parseMail, WAITING_SIZE_BYTES_MAX } from '../../protocol/index.ts'
+import {
+  epochOf,
+  type Hex,
+  isBodyOf,
+  type Mail,
+  MAILBOX_ITEMS_COUNT_MAX,
+  openEntry,
+  openEnvelope,
+  parseMail,
+  WAITING_SIZE_BYTES_MAX,
+} from '../../protocol/index.ts'
 import { admit, type Admitted, admitBodies, admitWaiting, type WaitingRoom } from './admit.ts'
 import { countRefusal, type Held } from './held.ts'
 import { sideOf } from './threads.ts'
@@ -67,7 +77,9 @@ export function createInbound(parts: InboundParts): Inbound {
     assemblies.delete(entry)
     assemblies.set(entry, assembly)
     assembly.parts.set(at, bytes)
-    let size = [...assemblies.values()].flatMap((one) => [...one.parts.values()]).reduce((sum, part) => sum + part.length, 0)
+    let size = [...assemblies.values()]
+      .flatMap((one) => [...one.parts.values()])
+      .reduce((sum, part) => sum + part.length, 0)
     for (const [oldest, one] of assemblies) {
       if (size <= WAITING_SIZE_BYTES_MAX) break
       assemblies.delete(oldest)
