@@ -116,8 +116,8 @@ export function createInbound(parts: InboundParts): Inbound {
     await assemble()
     const done: Hex[] = []
     for (const [id, awaited] of waiting) if (await isSettled(awaited)) done.push(id)
-    for (const id of done) waiting.delete(id)
-    return done
+    // Asked twice at once, each item is given once.
+    return done.filter((id) => waiting.delete(id))
   }
 
   return {

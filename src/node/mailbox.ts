@@ -274,7 +274,7 @@ function createTalk(parts: MailboxParts, server: Hex, record: ServerRecord): Tal
       .catch((error: unknown) => system.log.debug('a mailbox could not be served', { server, error: String(error) }))
       .finally(() => {
         working = undefined
-        if (isDue && stream) look()
+        if (isDue && stream && welcome) look()
       })
   }
 

@@ -36,7 +36,7 @@ export interface Laptop {
   readonly net: Net
   readonly running: boolean
   /** `rebuild`: as after a repair of its store. */
-  start(options?: Partial<Pick<NodeOptions, 'rebuild' | 'quotas' | 'bootstrap'>>): Promise<void>
+  start(options?: Partial<Pick<NodeOptions, 'rebuild' | 'quotas' | 'bootstrap' | 'mailbox'>>): Promise<void>
   stop(): Promise<void>
   restart(): Promise<void>
 }
