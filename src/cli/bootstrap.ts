@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os'
 import { BOOTSTRAP_LIMITS, type BootstrapLimits } from '../net/bootstrap-net.ts'
 import { assertNoNode, bootstrapPlaces, type Home, prepareHome } from '../home.ts'
 import type { BootstrapServer } from '../bootstrap/server.ts'
-import type { Store } from '../store/store.ts'
+import { type Store, StoreError } from '../store/store.ts'
 import { NetError } from '../net/net.ts'
 import { realSystem } from '../system.ts'
 import type { Command, CommandContext } from './context.ts'
@@ -120,7 +120,16 @@ function tell({ printer }: CommandContext, server: BootstrapServer, { mailboxByt
 
 async function openStore(home: Home): Promise<Store> {
   const { openLevelStore } = await import('../store/level-store.ts')
-  return openLevelStore(home.store)
+  try {
+    return await openLevelStore(home.store)
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.code !== 'STORE_CORRUPT') throw error
+    throw new CommandError(
+      'store_corrupt',
+      'The mailbox on this disk is damaged.',
+      `Move the folder ${home.store} away and start again: whatever waited in it comes anew from its senders.`,
+    )
+  }
 }
 
 function startError(error: unknown): unknown {
