@@ -54,7 +54,7 @@ const MESSAGES = {
   put: z.strictObject({ t: z.literal('put'), ...keys, ttl: uint, item: bytes, sig: bytesOf(64) }),
   stored: z.strictObject({ t: z.literal('stored'), id: bytes32 }),
   'turned-away': z.strictObject({ t: z.literal('turned-away'), id: bytes32, why: z.enum(TURNED_AWAY_REASONS) }),
-  /** sig: by the reader key over [nonce, mailbox]. */
+  /** sig: by the reader key over [nonce, server, mailbox]. */
   open: z.strictObject({ t: z.literal('open'), ...keys, sig: bytesOf(64) }),
   /** Oldest first. Sent after `open` until all are sent, and again whenever something comes in; more: others follow. */
   items: z.strictObject({
@@ -93,17 +93,24 @@ export function checkPut({ writer, reader, ttl, item, sig }: MailboxMessageOf<'p
   return verify(writer, fromHex(sig), 'mailbox-put', [fromHex(mailbox), ttl, fromHex(mailboxItemId(mailbox, item))])
 }
 
-/** An `open` that the server will let in; `key` is the device's mailbox key, `nonce` the server's. */
-export function signOpen(options: { key: SigningKey; writer: Hex; nonce: Hex }): MailboxMessage {
-  const { key, writer, nonce } = options
+/** What an `open` is for: the nonce of this stream's `welcome`, and the server's own key, so that no server can use it at another. */
+export interface OpenPlace {
+  readonly nonce: Hex
+  readonly server: Hex
+}
+
+/** An `open` that the server will let in; `key` is the device's mailbox key. */
+export function signOpen(options: { key: SigningKey; writer: Hex } & OpenPlace): MailboxMessage {
+  const { key, writer, nonce, server } = options
   const mailbox = mailboxId({ writer, reader: key.public })
-  const sig = sign(key, 'mailbox-open', [fromHex(nonce), fromHex(mailbox)])
+  const sig = sign(key, 'mailbox-open', [fromHex(nonce), fromHex(server), fromHex(mailbox)])
   return { t: 'open', writer, reader: key.public, sig: toHex(sig) }
 }
 
-/** Whether the reader key of the mailbox asks to open it, now. */
-export function checkOpen({ writer, reader, sig }: MailboxMessageOf<'open'>, nonce: Hex): boolean {
-  return verify(reader, fromHex(sig), 'mailbox-open', [fromHex(nonce), fromHex(mailboxId({ writer, reader }))])
+/** Whether the reader key of the mailbox asks to open it, here and now. */
+export function checkOpen({ writer, reader, sig }: MailboxMessageOf<'open'>, { nonce, server }: OpenPlace): boolean {
+  const parts = [fromHex(nonce), fromHex(server), fromHex(mailboxId({ writer, reader }))]
+  return verify(reader, fromHex(sig), 'mailbox-open', parts)
 }
 
 /** Whether an item is not larger than any server takes. */

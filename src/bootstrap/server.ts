@@ -1,20 +1,23 @@
-/** A bootstrap server: the net on which laptops meet, STUN and metrics, started and stopped together. */
+/** A bootstrap server: the net on which laptops meet, the mailbox, STUN and metrics, started and stopped together. */
 import type { BootstrapFacts, BootstrapNet } from '../net/bootstrap-net.ts'
 import type { System } from '../system.ts'
+import type { MailboxFacts, MailboxService } from './mailbox.ts'
 import { type MetricsServer, startMetrics } from './metrics.ts'
 import { startStun, type StunFacts, type StunServer } from './stun.ts'
 
 export interface BootstrapServerParts {
   net: BootstrapNet
+  mailbox: MailboxService
   system: System
   /** UDP port; 0 takes a free one. */
   stunPort: number
   /** Where Prometheus asks; nobody is answered without it. */
-  metrics?: { host: string; port: number }
+  metrics: { host: string; port: number } | undefined
 }
 
 export interface BootstrapServerFacts {
   net: BootstrapFacts
+  mailbox: MailboxFacts
   stun?: StunFacts
 }
 
@@ -28,23 +31,25 @@ export interface BootstrapServer {
 
 /** Rejects with NetError where a port cannot be used; then nothing is left running. */
 export async function startBootstrapServer(parts: BootstrapServerParts): Promise<BootstrapServer> {
-  const { net, system } = parts
+  const { net, mailbox, system } = parts
   let stun: StunServer | undefined
   let metrics: MetricsServer | undefined
 
   const facts = (): BootstrapServerFacts => ({
     net: net.facts(),
+    mailbox: mailbox.facts(),
     ...(stun === undefined ? {} : { stun: stun.facts() }),
   })
 
   async function stop(): Promise<void> {
+    mailbox.stop()
     await Promise.all([net.stop(), stun?.stop(), metrics?.stop()])
   }
 
   try {
     stun = await startStun(parts.stunPort, system)
     if (parts.metrics !== undefined) metrics = await startMetrics(parts.metrics, facts)
-    await net.start({ onMailbox: async (stream) => stream.abort('no mailbox is kept here') })
+    await net.start({ onMailbox: (stream) => mailbox.serve(stream) })
   } catch (error) {
     await stop()
     throw error

@@ -18,9 +18,8 @@ const OPTIONAL_FROM = 0x8000
 const UNKNOWN_ATTRIBUTE = [4, 20]
 
 /**
- * The answer to `packet` from `address` and `port`, or undefined where it is no binding request. At
- * most 44 bytes for a request without attributes, which is 20; a request with more bytes gets no
- * answer that is longer than itself by more than 16.
+ * The answer to `packet` from `address` and `port`, or undefined where it is no binding request.
+ * At most 24 bytes longer than the packet, so that forged addresses gain nothing by it.
  */
 export function answerBinding(packet: Uint8Array, address: string, port: number): Uint8Array | undefined {
   if (packet.length < HEADER_BYTES) return undefined

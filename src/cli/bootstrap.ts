@@ -1,7 +1,9 @@
 /** relay-node bootstrap: a server that laptops behind routers meet at; stays in front until it is ended. */
 import { networkInterfaces } from 'node:os'
 import { BOOTSTRAP_LIMITS, type BootstrapLimits } from '../net/bootstrap-net.ts'
-import { assertNoNode, bootstrapPlaces, prepareHome } from '../home.ts'
+import { assertNoNode, bootstrapPlaces, type Home, prepareHome } from '../home.ts'
+import type { BootstrapServer } from '../bootstrap/server.ts'
+import { type Store, StoreError } from '../store/store.ts'
 import { NetError } from '../net/net.ts'
 import { realSystem } from '../system.ts'
 import type { Command, CommandContext } from './context.ts'
@@ -20,12 +22,16 @@ const PORT_MAX = 65_535
 const DEFAULT_PORT = 4_001
 const DEFAULT_WEB_SOCKET_PORT = 4_002
 const DEFAULT_STUN_PORT = 3_478
+const DISK_DEFAULT = '1G'
 
 interface Options {
   listen?: string[]
   announce?: string[]
   stunPort?: string
   metrics?: string
+  /** --no-mailbox */
+  mailbox: boolean
+  disk?: string
   maxConnections?: string
   perSource?: string
   logLevel?: string
@@ -38,6 +44,8 @@ interface Choices {
   stunPort: number
   metrics: { host: string; port: number } | undefined
   limits: BootstrapLimits
+  /** undefined: none is kept. */
+  mailboxBytes: number | undefined
   logLevel: (typeof LOG_LEVELS)[number]
 }
 
@@ -64,42 +72,64 @@ export const run: Command<Options> = async (context, _args, options) => {
 }
 
 /** Returns when the server has been stopped. */
-async function serve(
-  { home, printer, version }: CommandContext,
-  choices: Choices,
-  seed: Uint8Array,
-): Promise<ExitCode> {
-  const { listen, announce, limits, stunPort, metrics } = choices
+async function serve(context: CommandContext, choices: Choices, seed: Uint8Array): Promise<ExitCode> {
+  const { home, version } = context
+  const { listen, announce, limits, stunPort, metrics, mailboxBytes } = choices
   const log = openLog(home, choices.logLevel)
   const system = realSystem(log)
   const ending = endOfProcess(log)
-  const [{ createLibp2pBootstrapNet }, { startBootstrapServer }] = await Promise.all([
+  const [{ createLibp2pBootstrapNet }, { createMailboxService }, { startBootstrapServer }] = await Promise.all([
     import('../net/libp2p-bootstrap-net.ts'),
+    import('../bootstrap/mailbox.ts'),
     import('../bootstrap/server.ts'),
   ])
-  const net = await createLibp2pBootstrapNet({ seed, listen, announce, limits, system })
-  const server = await startBootstrapServer({
-    net,
-    system,
-    stunPort,
-    ...(metrics === undefined ? {} : { metrics }),
-  }).catch((error: unknown) => {
+  const store = mailboxBytes === undefined ? undefined : await openStore(home)
+  try {
+    const net = await createLibp2pBootstrapNet({ seed, listen, announce, limits, system })
+    const mailbox = await createMailboxService({
+      store,
+      system,
+      device: net.device,
+      ...(mailboxBytes === undefined ? {} : { limits: { diskBytes: mailboxBytes } }),
+    })
+    const server = await startBootstrapServer({ net, mailbox, system, stunPort, metrics })
+    log.info('bootstrap server running', { version, addresses: server.addresses(), stun: server.stunPort })
+    tell(context, server, choices)
+    await ending.begun
+    await server.stop()
+  } catch (error) {
     throw startError(error)
-  })
-  const addresses = server.addresses()
-  const { stunPort: stun, metricsAddress } = server
-  log.info('bootstrap server running', { version, addresses, stun })
-  printer.result({ pid: process.pid, ready: true, addresses, stun, metrics: metricsAddress ?? null }, () => {
-    printer.done(`Bootstrap server running (pid ${process.pid}). Ctrl-C stops it.`)
-    for (const address of addresses) printer.line(address)
-    printer.line(
-      `STUN on UDP port ${stun}.${metricsAddress === undefined ? '' : ` Metrics at http://${metricsAddress}/metrics`}`,
-    )
-  })
-  await ending.begun
-  await server.stop()
+  } finally {
+    await store?.close()
+  }
   log.info('bootstrap server stopped')
   return ending.code()
+}
+
+function tell({ printer }: CommandContext, server: BootstrapServer, { mailboxBytes }: Choices): void {
+  const addresses = server.addresses()
+  const { stunPort: stun, metricsAddress: metrics } = server
+  const mailbox = mailboxBytes !== undefined
+  printer.result({ pid: process.pid, ready: true, addresses, stun, mailbox, metrics: metrics ?? null }, () => {
+    printer.done(`Bootstrap server running (pid ${process.pid}). Ctrl-C stops it.`)
+    for (const address of addresses) printer.line(address)
+    printer.line(`STUN on UDP port ${stun}. ${mailbox ? 'It keeps a mailbox.' : 'It keeps no mailbox.'}`)
+    if (metrics !== undefined) printer.line(`Metrics at http://${metrics}/metrics`)
+  })
+}
+
+async function openStore(home: Home): Promise<Store> {
+  const { openLevelStore } = await import('../store/level-store.ts')
+  try {
+    return await openLevelStore(home.store)
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.code !== 'STORE_CORRUPT') throw error
+    throw new CommandError(
+      'store_corrupt',
+      'The mailbox on this disk is damaged.',
+      `Move the folder ${home.store} away and start again: whatever waited in it comes anew from its senders.`,
+    )
+  }
 }
 
 function startError(error: unknown): unknown {
@@ -122,6 +152,7 @@ function parseOptions(options: Options): Choices {
       connections: parseCount('--max-connections', options.maxConnections, { preset: BOOTSTRAP_LIMITS.connections }),
       ...sourceLimits(options.perSource),
     },
+    mailboxBytes: options.mailbox ? parseBytes(options.disk ?? DISK_DEFAULT) : undefined,
     logLevel: parseLevel(options.logLevel ?? 'info'),
   }
 }
@@ -174,6 +205,15 @@ function parseCount(
   if (text === undefined) return preset
   if (/^\d{1,7}$/.test(text) && Number(text) >= min && Number(text) <= max) return Number(text)
   throw new UsageError(`${name} takes a number from ${min} to ${max}, not "${text}".`)
+}
+
+const UNITS = { '': 1, K: 1024, M: 1024 ** 2, G: 1024 ** 3, T: 1024 ** 4 }
+
+function parseBytes(text: string): number {
+  const [, digits, unit = ''] = /^([1-9]\d{0,14})([KMGT])?$/.exec(text) ?? []
+  const bytes = Number(digits) * UNITS[unit as keyof typeof UNITS]
+  if (digits !== undefined && bytes <= Number.MAX_SAFE_INTEGER) return bytes
+  throw new UsageError(`"${text}" is not a number of bytes.`, 'Write --disk 500M or --disk 2G.')
 }
 
 function parseLevel(text: string): Choices['logLevel'] {

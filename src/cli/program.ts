@@ -114,6 +114,8 @@ function addNode(command: MakeCommand, runs: Runs): void {
       repeated,
     )
     .option('--stun-port <port>', 'UDP port of STUN; default 3478')
+    .option('--no-mailbox', 'keep nothing for devices that are away')
+    .option('--disk <bytes>', 'what the mailbox may hold, such as 500M; default 1G')
     .option('--metrics <address>', 'serve Prometheus metrics there, such as 127.0.0.1:9464')
     .option('--max-connections <count>', 'connections at once; default 2000')
     .option('--per-source <count>', 'connections and places at once of one IP address; default 256 and 128')

@@ -60,6 +60,8 @@ export function createRelayMeter({ heldBytesMax, charge, onOverflow }: RelayMete
   function direction(from: Stream, to: Stream, end: (reason: string) => void): void {
     let held = 0
     let closed = false
+    /** Without what the sender's own stream holds while it is paused: that only moves once it goes on. */
+    const queued = (): number => held - from.readBufferLength
     const add = (bytes: number): void => {
       // What libp2p itself says and hears while it sets the circuit up has no other side.
       const after = Math.max(0, held + bytes)
@@ -75,11 +77,11 @@ export function createRelayMeter({ heldBytesMax, charge, onOverflow }: RelayMete
         return end('the receiver is too slow')
       }
       // From a microtask: a pause inside the dispatch that a resume() caused is undone by yamux.
-      if (held > PAUSE_BYTES) queueMicrotask(() => held > PAUSE_BYTES && pause(from))
+      if (queued() > PAUSE_BYTES) queueMicrotask(() => queued() > PAUSE_BYTES && pause(from))
     })
     tapSend(to, (bytes) => {
       add(-bytes)
-      if (held < RESUME_BYTES && from.readStatus === 'paused') queueMicrotask(() => resume(from))
+      if (queued() < RESUME_BYTES && from.readStatus === 'paused') queueMicrotask(() => resume(from))
     })
     from.addEventListener('close', () => {
       add(-held)

@@ -89,7 +89,7 @@ export function createInbound(parts: InboundParts): Inbound {
 
   /** Puts together what is complete, for entries that are here. */
   async function assemble(): Promise<void> {
-    for (const { thread, entry, of, parts: pieces } of [...assemblies.values()]) {
+    for (const { thread, entry, of, parts: pieces } of assemblies.values()) {
       if (pieces.size < of) continue
       const known = await held.turn(async () => (await held.threads.load(thread)).graph.byId.get(entry)?.entry)
       if (!known) continue

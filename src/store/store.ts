@@ -22,6 +22,8 @@ export const SPACES = [
   'receipt', // <session member> <key>: idempotency key → payload hash → result
   'peer', // <device>: last addresses, last seen
   'refused', // a small ring of refused entries, kept as proof
+  'mailbox', // <mailbox> <arrival>: who left an item, how large, until when; of a bootstrap server
+  'item', // <mailbox> <arrival>: the item, sealed, as it was left
 ] as const
 export type Space = (typeof SPACES)[number]
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { bootstrapPlaces } from '../../src/home.ts'
 import { type Laptop, laptop } from '../cli/laptop.ts'
@@ -74,6 +75,8 @@ test.each([
   ['--stun-port 70000', '--stun-port takes a number from 0 to 65535, not "70000".'],
   ['--metrics 0.0.0.0:9464', '"0.0.0.0:9464" is not a loopback address and port.'],
   ['--per-source none', '--per-source takes a number from 1 to 1000000, not "none".'],
+  ['--disk plenty', '"plenty" is not a number of bytes.'],
+  ['--max-connections 0', '--max-connections takes a number from 1 to 1000000, not "0".'],
   ['--log-level loud', '--log-level takes one of debug, info, warn, error, not "loud".'],
 ])('%s is refused in one sentence, before anything is made', async (options, said) => {
   await using host = laptop()
@@ -118,12 +121,27 @@ test("a home holds a laptop's node or a bootstrap server, never both", async () 
   })
 })
 
+test('a damaged mailbox is named with what to do', async () => {
+  await using host = laptop()
+  {
+    await using front = await start(host)
+    expect(front.peer).not.toBe('')
+  }
+  const { store } = bootstrapPlaces(host.home)
+  writeFileSync(join(store, 'CURRENT'), 'nothing')
+  expect(await host.run(`bootstrap ${LOCAL}`)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`Move the folder ${store} away`),
+  })
+})
+
 test('shows its metrics on loopback, and nothing else there', async () => {
   await using host = laptop()
   await using front = await start(host, '--metrics 127.0.0.1:0')
   const base = `http://${String(front.ready['metrics'])}`
   const text = await (await fetch(`${base}/metrics`)).text()
   expect(text).toContain('relay_node_connections 0')
+  expect(text).toContain('relay_node_mailbox_refusals_total{why="server_full"} 0')
   expect(text).toContain('relay_node_refusals_total{why="relayed_bytes"} 0')
   expect((await fetch(`${base}/`)).status).toBe(404)
 })

@@ -122,7 +122,10 @@ describe('a mailbox that is full, or a server that takes nothing', () => {
     await start(bob)
     const ids: string[] = []
     for (const text of ['one', 'two', 'three', 'four']) ids.push((await handOff(bob, 'frank', text)).thread_id)
-    const fact = await world.until('it is said', async () => (await bob.node.status()).bootstrap[0]?.mailbox?.turned_away[0])
+    const fact = await world.until(
+      'it is said',
+      async () => (await bob.node.status()).bootstrap[0]?.mailbox?.turned_away[0],
+    )
     expect(fact).toMatchObject({ why, device: 'frank/frank-laptop' })
     expect(itemsAt(post)).toBe(2)
     expect((await bob.node.status()).outbox).toBe(4)

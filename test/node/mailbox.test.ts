@@ -143,7 +143,11 @@ describe('what is left', () => {
     for (const text of ['a secret plan', 'frank', 'bob', 'acme', 'create', 'inform', frankKey()])
       expect(image).not.toContain(Buffer.from(text).toString('hex'))
     const entries = await bob.disk.rows('entry')
-    expect(image).not.toContain(Buffer.from(entries[0]?.[1] ?? []).toString('hex').slice(80, 200))
+    expect(image).not.toContain(
+      Buffer.from(entries[0]?.[1] ?? [])
+        .toString('hex')
+        .slice(80, 200),
+    )
 
     function frankKey(): string {
       return world.laptop('frank').device

@@ -23,7 +23,10 @@ export async function openPost(
   const disk = await createDisk()
   const system = { clock: world.clock, dice: dice(name), log: SILENT_LOG }
   const service = await createMailboxService({ store: disk.open(), system, device, limits })
-  const server = world.hub.bootstrap(device, around((stream) => service.serve(stream)))
+  const server = world.hub.bootstrap(
+    device,
+    around((stream) => service.serve(stream)),
+  )
   return { device, server, service, disk }
 }
 

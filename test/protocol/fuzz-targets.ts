@@ -5,6 +5,8 @@ import {
   admitRosterEntry,
   authorize,
   type BodyKind,
+  checkOpen,
+  checkPut,
   type Checked,
   decodeAction,
   decodeCanonical,
@@ -15,6 +17,8 @@ import {
   encodeCode,
   encodeGossip,
   encodeJoin,
+  encodeMail,
+  encodeMailbox,
   encodeSync,
   type Entry,
   epochOf,
@@ -26,6 +30,8 @@ import {
   parseCode,
   parseGossip,
   parseJoin,
+  parseMail,
+  parseMailbox,
   parseRosterEntry,
   parseSync,
   REFUSALS,
@@ -40,6 +46,7 @@ import {
 import { createFrameReader, encodeFrame } from '../../src/net/frame.ts'
 import { NetError } from '../../src/net/net.ts'
 import { acme, actor, alice, begin, bob, frank, mallory, seedOf, type Story } from '../cast.ts'
+import { MAIL, MAILBOX_MESSAGES } from './samples.ts'
 
 export interface Target {
   readonly name: string
@@ -192,6 +199,7 @@ const joins: JoinMessage[] = [
   { t: 'welcome', roster: [new Uint8Array(9)], prekeys: [prekey.bytes], last: true },
   { t: 'refused', reason: 'used' },
 ]
+const mailboxes = MAILBOX_MESSAGES.map(encodeMailbox)
 const secret = seedOf('secret').slice(0, 16)
 const inviter = { device: ID, addresses: ['/ip4/192.168.1.5/tcp/4300'], expires: 1 }
 const standalone = bech32m.decodeToBytes(encodeCode({ secret, inviter }), 1023)
@@ -280,6 +288,22 @@ export const TARGETS: readonly Target[] = [
     name: 'join messages',
     samples: joins.map(encodeJoin),
     check: (input) => oneForm(input, parseJoin(input), encodeJoin),
+  },
+  {
+    name: 'mailbox messages',
+    samples: mailboxes,
+    check(input) {
+      const parsed = parseMailbox(input)
+      oneForm(input, parsed, encodeMailbox)
+      if (!parsed.ok) return
+      if (parsed.value.t === 'put') checkPut(parsed.value)
+      if (parsed.value.t === 'open') checkOpen(parsed.value, { nonce: ID, server: ID })
+    },
+  },
+  {
+    name: 'mail in a mailbox',
+    samples: MAIL.map(encodeMail),
+    check: (input) => oneForm(input, parseMail(input), encodeMail),
   },
   { name: 'gossip', samples: gossips, check: (input) => oneForm(input, parseGossip(input), encodeGossip) },
   {

@@ -5,6 +5,8 @@ import {
   CBOR_DEPTH_MAX,
   FRAME_SIZE_BYTES_MAX,
   type GossipMessage,
+  type Mail,
+  type MailboxMessage,
   type SyncMessage,
   type Value,
 } from '../../protocol/index.ts'
@@ -56,4 +58,25 @@ export const GOSSIP_MESSAGES: readonly GossipMessage[] = [
   { t: 'entry', envelope: BYTES, body: null },
   { t: 'entry', envelope: BYTES, body: BYTES },
   { t: 'hint', th: ID, heads: [ID] },
+]
+
+const SIGNATURE = 'cd'.repeat(64)
+const KEYS = { writer: ID, reader: ID }
+
+export const MAILBOX_MESSAGES: readonly MailboxMessage[] = [
+  { t: 'welcome', v: 1, nonce: ID, ttl: 1_000 },
+  { t: 'put', ...KEYS, ttl: 1_000, item: BYTES, sig: SIGNATURE },
+  { t: 'stored', id: ID },
+  { t: 'turned-away', id: ID, why: 'server_full' },
+  { t: 'open', ...KEYS, sig: SIGNATURE },
+  { t: 'items', mailbox: ID, items: [[ID, BYTES]], more: true },
+  { t: 'drop', mailbox: ID, ids: [ID, ID] },
+  { t: 'dropped', mailbox: ID, ids: [] },
+]
+
+export const MAIL: readonly Mail[] = [
+  { t: 'entry', envelope: BYTES, body: null },
+  { t: 'entry', envelope: BYTES, body: BYTES },
+  { t: 'piece', th: ID, entry: ID, at: 0, of: 5, bytes: BYTES },
+  { t: 'workspace', roster: [BYTES], prekeys: [BYTES] },
 ]

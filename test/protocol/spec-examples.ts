@@ -33,6 +33,7 @@ import { derive, tagged } from '../../protocol/crypto.ts'
 import { encodeFrame } from '../../src/net/frame.ts'
 import { bob, CLOCK_MS, frank, seedOf } from '../cast.ts'
 import { blockText, cborLines, heading, type HexLine, rawLines, taggedLines } from './hex-lines.ts'
+import { mailbox } from './spec-mailbox.ts'
 import * as world from './spec-world.ts'
 
 const NO_SALT = new Uint8Array(0)
@@ -393,6 +394,7 @@ export const EXAMPLES: ReadonlyMap<string, string> = new Map(
     gossip: gossip(),
     sync: sync(),
     buckets: buckets(),
+    mailbox: mailbox(),
     refused: refused(),
   }).map(([name, lines]) => [name, blockText(lines)] as const),
 )

@@ -9,14 +9,14 @@ import * as limits from '../../protocol/limits.ts'
 import { ROSTER_CTL } from '../../protocol/roster-entry.ts'
 import { fileAt, filesBelow, ROOT } from '../source.ts'
 import { blockText, bytesOf, cborLines } from './hex-lines.ts'
-import { GOSSIP_MESSAGES, SYNC_MESSAGES } from './samples.ts'
+import { GOSSIP_MESSAGES, MAIL, MAILBOX_MESSAGES, SYNC_MESSAGES } from './samples.ts'
 import { EXAMPLES, REFUSED } from './spec-examples.ts'
 import * as world from './spec-world.ts'
 
 const PAGES = new Map(
   filesBelow(['protocol/spec'], ['.md']).map(({ path, text }) => [path.replace('protocol/spec/', ''), text]),
 )
-const NAMES = ['overview', 'canonical', 'entry', 'thread', 'record', 'roster', 'envelope', 'sync', 'errors']
+const NAMES = ['overview', 'canonical', 'entry', 'thread', 'record', 'roster', 'envelope', 'sync', 'mailbox', 'errors']
 
 function page(name: string): string {
   const text = PAGES.get(`${name}.md`)
@@ -39,7 +39,7 @@ function blocksOf(text: string): Block[] {
 }
 
 describe('the pages', () => {
-  test('are the nine', () => {
+  test('are the ten', () => {
     expect([...PAGES.keys()].toSorted()).toEqual(NAMES.map((name) => `${name}.md`).toSorted())
   })
 
@@ -163,6 +163,8 @@ describe('the grammars have the keys of the code', () => {
     ...SYNC_MESSAGES.map((message) => ['sync', message] as const),
     ...GOSSIP_MESSAGES.map((message) => ['gossip', message] as const),
     ...JOIN_MESSAGES.map((message) => ['join', message] as const),
+    ...MAILBOX_MESSAGES.map((message) => ['mailbox', message] as const),
+    ...MAIL.map((message) => ['mail', message] as const),
   ])('%s $1.t', (protocol, message) => {
     sameKeys(`${protocol}-${message.t}`, new Map(Object.keys(message).map((key) => [key, false])))
   })
