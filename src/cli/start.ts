@@ -95,7 +95,8 @@ async function runNode({ home, printer, version }: CommandContext, copy: string 
     import('../rpc/server.ts'),
   ])
   const { device: deviceName, listen, lan, bootstrap } = settings
-  const net = await createLibp2pNet({ seed, listen, lan, bootstrap, system })
+  const net = await createLibp2pNet({ seed, listen, lan, system })
+  net.setBootstrap(bootstrap)
   const store = await openStore(home)
   const rebuild = copy !== undefined
   const node = await openNode({ store, net, system, seed, deviceName, version, rebuild, startMark: startMark(home) })

@@ -11,7 +11,8 @@ export type Standing = 'teammate' | 'beacon' | 'guest' | 'stranger'
 
 export interface GateParts {
   clock: Clock
-  beacons: ReadonlySet<DeviceKey>
+  /** Those of the moment. */
+  beacons: { has(device: DeviceKey): boolean }
   /** Its time is over: hang up. */
   expel(device: DeviceKey): void
 }
@@ -26,7 +27,7 @@ export interface Gate {
   mayDial(device: DeviceKey): boolean
   /** May it open a connection to us? Takes a stranger's place where that is what it needs. */
   mayEnter(device: DeviceKey): boolean
-  /** We are about to join at its door, so it may be dialled for JOIN_TTL_MS. */
+  /** We are about to join at its door, or to go through it on the way there, so it may be dialled for JOIN_TTL_MS. */
   visit(device: DeviceKey): void
   /** Its last connection is gone. */
   left(device: DeviceKey): void

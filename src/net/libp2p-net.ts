@@ -1,26 +1,31 @@
-/** The net over libp2p: joins host, gate, keeper, sync pairs, gossip and the local network. */
+/** The net over libp2p: joins host, gate, keeper, bootstrap servers, ways, sync pairs, gossip and the local network. */
 import type { Connection, PeerId, Stream } from '@libp2p/interface'
 import type { System } from '../system.ts'
-import { addressesByDevice, createAddressBook, pathOf, tidyAddresses } from './addresses.ts'
+import { addressesByServer, createAddressBook, pathOf, placeOf, relayOf, tidyAddresses } from './addresses.ts'
 import { createGate } from './gate.ts'
 import { createKeeper, type Keeper } from './keeper.ts'
 import { advertiseTag, findTag, type LanFind, meetTeammates } from './lan.ts'
 import { createGossip, type Gossip } from './libp2p-gossip.ts'
 import { guardHandlers } from './libp2p-guard.ts'
 import { createHost, type Host } from './libp2p-host.ts'
-import { createLinks, type Links } from './libp2p-links.ts'
+import { createLinks, isRelayedConnection, type Links, PING_PROTOCOL } from './libp2p-links.ts'
+import { createServers, type Servers } from './libp2p-servers.ts'
 import { frameStream } from './libp2p-stream.ts'
+import { createWays, type Ways } from './libp2p-ways.ts'
 import { type DeviceKey, type Net, NetError, type NetHandlers, type PeerStatus } from './net.ts'
 import { deviceOfKey, deviceOfPeer, privateKeyOfSeed } from './peer-id.ts'
 import { createSyncPairs, letGo, type SyncPairs } from './sync-pairs.ts'
+import { createTwinWatch } from './twin.ts'
 import { machineInterfaces, watchMachine } from './watch.ts'
 
 const SYNC_PROTOCOL = '/relay/sync/1'
 const JOIN_PROTOCOL = '/relay/join/1'
-/** How often a connected teammate without a gossip stream is noticed. */
+const MAILBOX_PROTOCOL = '/relay/mailbox/1'
+/** How often a teammate whose gossip or sync does not run, or not on the best connection, is noticed. */
 const UPKEEP_MS = 5_000
 /** Of two connections, how much older one is than what a simultaneous dial explains. */
 const OLDER_MS = 2_000
+const SOON_MS = 10
 const STOP_TIMEOUT_MS = 1_000
 
 export interface Libp2pNetOptions {
@@ -32,8 +37,10 @@ export interface Libp2pNetOptions {
   announce?: readonly string[]
   /** Look for teammates on the same network, and be found. */
   lan: boolean
-  /** Multiaddrs of bootstrap servers, each ending in /p2p/<PeerId>. */
-  bootstrap: readonly string[]
+  /** Ask the router for a port, by UPnP. Off by default: it opens a port to everybody. */
+  upnp?: boolean
+  /** Make direct connections through routers, by UDP, where only a relayed one is possible otherwise. On by default. */
+  holePunching?: boolean
   system: System
 }
 
@@ -42,23 +49,27 @@ interface Running {
   host: Host
   handlers: NetHandlers
   links: Links
+  servers: Servers
+  ways: Ways
   keeper: Keeper
   pairs: SyncPairs
   gossip: Gossip
   ends: (() => unknown)[]
 }
 
-/** One start() and one stop() a net. Rejects with NetError where a bootstrap address names no device. */
+/** One start() and one stop() a net. */
 export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
   const { system } = options
   const { clock, log } = system
   const privateKey = await privateKeyOfSeed(options.seed)
   const self = deviceOfKey(privateKey)
-  const beacons = addressesByDevice(options.bootstrap)
+  /** The bootstrap servers and where they are. */
+  const beacons = new Map<DeviceKey, readonly string[]>()
+  const twins = createTwinWatch(clock)
   const book = createAddressBook()
   const gate = createGate({
     clock,
-    beacons: new Set(beacons.keys()),
+    beacons,
     expel: (device) => running?.links.hangUp(device, 'its time to join is over'),
   })
   const roundTrips = new Map<DeviceKey, number>()
@@ -114,18 +125,10 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
     }
   }
 
-  /** gossipsub opens its stream once, after identify; where that failed nobody would try again. */
-  function ensureGossip(device: DeviceKey): void {
-    const connections = running?.links.to(device) ?? []
-    const gossips = connections.some(({ streams }) =>
-      streams.some(({ protocol, direction }) => direction === 'outbound' && protocol.startsWith('/meshsub/')),
-    )
-    if (connections[0] !== undefined && !gossips) void meet(connections[0])
-  }
-
   function report(device: DeviceKey): void {
     if (teammate(device))
       running?.handlers.onPeerChange({ device, connected: up.has(device), addresses: book.fresh(device) })
+    if (beacons.has(device)) running?.handlers.onBootstrapChange({ device, connected: up.has(device) })
   }
 
   /** A device that we serve has a connection: it was just opened, or just became a teammate's. */
@@ -136,7 +139,9 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
       running.keeper.connected(device)
       report(device)
     }
+    if (beacons.has(device)) running.servers.connected(device)
     if (teammate(device)) running.pairs.connected(device)
+    running.ways.improve(team)
   }
 
   function onOpen(connection: Connection): void {
@@ -145,32 +150,63 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
     const standing = gate.standing(device)
     if (standing !== 'teammate' && standing !== 'beacon') return
     if (connection.direction === 'outbound') book.proven(device, connection.remoteAddr.toString())
+    const others = running.links.to(device).filter((other) => other !== connection)
+    const better = others.length > 0 && others.every(isRelayedConnection) && !isRelayedConnection(connection)
     // It may have dialled because it lost an older one, which we would only notice much later. Two that are as new
     // as each other come from dialling at the same moment.
-    for (const other of running.links.to(device))
-      if (connection.timeline.open - other.timeline.open > OLDER_MS) void running.links.probe(other)
+    for (const other of others)
+      if (!better && connection.timeline.open - other.timeline.open > OLDER_MS) void running.links.probe(other)
     void meet(connection)
     welcome(device)
+    if (better) move(device)
+  }
+
+  /** A direct connection is open beside a relayed one. */
+  function move(device: DeviceKey): void {
+    roundTrips.delete(device)
+    running?.pairs.renew(device)
+    running?.gossip.attend(device)
   }
 
   function onClose(connection: Connection): void {
     const device = deviceOfPeer(connection.remotePeer)
     if (device === undefined || running === undefined) return
-    // gossipsub keeps one state a peer, mixed from all its connections: if one goes, it forgets the peer's topics and
-    // never asks again. So the connections of a pair end together and it starts afresh.
-    if (running.links.to(device).length > 0) return running.links.hangUp(device, 'another connection to it broke')
+    if (running.links.to(device).length > 0) {
+      // Gossip may have run on the one that is gone. Not at once: where a stream is opened on a connection that ends in
+      // the same moment, libp2p throws an error that nobody can catch.
+      clock.after(SOON_MS, () => running?.gossip.attend(device))
+      return running.ways.improve(team)
+    }
     gate.left(device)
     if (!up.delete(device)) return
     roundTrips.delete(device)
     running.pairs.disconnected(device)
     running.keeper.disconnected(device)
+    running.servers.disconnected(device)
+    running.ways.improve(team)
     report(device)
+  }
+
+  /** Gossip that stopped is begun again, and relayed connections beside a direct one are closed once nothing runs there. */
+  function upkeep(): void {
+    for (const device of up) {
+      if (running === undefined || !teammate(device)) continue
+      running.gossip.attend(device)
+      const [best, ...others] = running.links.to(device)
+      if (best === undefined || isRelayedConnection(best)) continue
+      const spare = others.filter(isRelayedConnection)
+      if (spare.some((one) => one.streams.some(({ protocol }) => protocol === SYNC_PROTOCOL)))
+        running.pairs.renew(device)
+      for (const one of spare)
+        if (one.streams.every(isPassing)) void one.close().catch((error: Error) => one.abort(error))
+    }
   }
 
   function onIdentify(peer: PeerId, addresses: readonly string[]): void {
     const device = deviceOfPeer(peer)
     if (device === undefined || !teammate(device) || addresses.length === 0) return
     book.announced(device, addresses)
+    running?.ways.retry(device)
     void protect(peer)
     report(device)
   }
@@ -185,33 +221,27 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
   }
 
   function onLanFind({ device, addresses }: LanFind): void {
+    const own = running?.host.getMultiaddrs().map(String) ?? []
+    const [strange] = device === self ? addresses.filter((address) => !own.includes(address)) : []
+    if (strange !== undefined) twins.seen(`is on this network, at ${placeOf(strange)}`)
     if (!teammate(device)) return
     book.found(device, addresses)
     running?.keeper.retry(device) // It has just answered, so it is there.
   }
 
-  async function reach(device: DeviceKey, signal: AbortSignal): Promise<void> {
-    const { links } = present()
-    const addresses = book.dialable(device)
-    let failure: unknown
-    try {
-      return await links.dial(device, addresses, signal)
-    } catch (error) {
-      failure = error
-    }
-    const found = beacons.has(device) ? [] : await links.lookUp(device, signal)
-    const fresh = found.filter((address) => !addresses.includes(address))
-    if (fresh.length === 0) throw failure
-    await links.dial(device, fresh, signal)
+  function reach(device: DeviceKey, signal: AbortSignal): Promise<void> {
+    const { links, ways } = present()
+    return teammate(device) ? ways.reach(device, signal) : links.dial(device, book.dialable(device), signal)
   }
 
   /** Connections over an interface that is gone would only be missed by the next slow ping. */
   function onMove(): void {
     if (running === undefined) return
-    const { host, keeper, links } = running
+    const { host, keeper, links, ways } = running
     host.services.identifyPush.push().catch((error: unknown) => log.debug('push failed', { error: String(error) }))
     for (const connection of links.all()) void links.probe(connection)
     keeper.retryAll()
+    ways.retry()
   }
 
   function onWake(): void {
@@ -226,12 +256,13 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
       privateKey,
       listen: options.listen,
       announce: options.announce ?? [],
-      dht: beacons.size > 0,
+      upnp: options.upnp === true,
       gater: {
         denyDialMultiaddr: () => false, // Private addresses are where teammates are.
         denyDialPeer: (peer) => !mayDial(peer),
         denyOutboundEncryptedConnection: (peer) => !mayDial(peer),
         denyInboundEncryptedConnection: (peer) => !mayEnter(peer),
+        denyInboundRelayedConnection: (relay, peer) => isOurself(peer, relay),
       },
       inTopic: (topic) => topics.has(topic),
       onListenFailure: (address, error) => failures.push({ address, error }),
@@ -244,12 +275,26 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
       throw new NetError('NET_ADDRESS_IN_USE', `another program listens on ${taken.address}`, taken.error)
     }
     for (const { address, error } of failures) log.warn('cannot listen', { address, error: String(error) })
-    await guardHandlers(host, gate.standing)
+    const guard = (protocols: readonly string[]): Promise<void> =>
+      guardHandlers({ host, standing: gate.standing, protocols })
+    await guard(host.services.parts.registrar.getProtocols())
     await host.handle(SYNC_PROTOCOL, onSyncStream, { maxInboundStreams: 4 })
     await host.handle(JOIN_PROTOCOL, onJoinStream, { maxInboundStreams: 1 })
     host.addEventListener('connection:open', ({ detail }) => onOpen(detail))
     host.addEventListener('connection:close', ({ detail }) => onClose(detail))
     host.addEventListener('peer:identify', ({ detail }) => onIdentify(detail.peerId, detail.listenAddrs.map(String)))
+    const holePunching = options.holePunching ?? true
+    const servers = createServers({
+      system,
+      host,
+      links,
+      self,
+      holePunching,
+      guard,
+      onPlace: retryAbsent,
+      onTwin: (where) => twins.seen(where),
+    })
+    const ways = createWays({ system, self, links, servers, book, holePunching })
     const keeper = createKeeper({ system, connected: (device) => links.to(device).length > 0, reach })
     const pairs = createSyncPairs({
       system,
@@ -259,17 +304,32 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
     })
     const gossip = createGossip({
       host,
+      connectionsTo: links.to,
+      meet: (connection) => void meet(connection),
       log,
       teammate: (device) => device === self || teammate(device),
       onGossip: handlers.onGossip.bind(handlers),
     })
-    running = { host, handlers, links, keeper, pairs, gossip, ends: [] }
+    running = { host, handlers, links, servers, ways, keeper, pairs, gossip, ends: [] }
     gossip.setTopics(topics)
-    for (const [device, addresses] of beacons) book.given(device, addresses)
+    servers.set(beacons)
     keepAll()
     if (options.lan) running.ends.push(await meetTeammates(host.services.parts, onLanFind))
     running.ends.push(watchMachine({ clock, interfaces: machineInterfaces, onWake, onMove }))
-    running.ends.push(clock.every(UPKEEP_MS, () => up.forEach((device) => teammate(device) && ensureGossip(device))))
+    running.ends.push(clock.every(UPKEEP_MS, upkeep))
+  }
+
+  /** Somebody with our key calls us through a relay: we, looking for a twin, or the twin. */
+  function isOurself(peer: PeerId, relay: PeerId): boolean {
+    if (deviceOfPeer(peer) !== self) return false
+    const server = deviceOfPeer(relay)
+    if (server !== undefined) running?.servers.calledByOurselves(server)
+    return true
+  }
+
+  /** Another way to everybody is open. */
+  function retryAbsent(): void {
+    for (const device of team) if (!up.has(device)) running?.keeper.retry(device)
   }
 
   function keepAll(): void {
@@ -278,12 +338,14 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
 
   async function stop(): Promise<void> {
     if (running === undefined) return
-    const { host, keeper, pairs, links, ends } = running
+    const { host, keeper, servers, ways, pairs, links, ends } = running
     keeper.stop()
+    ways.stop()
     gate.stop()
     await pairs.stop()
     running = undefined
     await Promise.all(ends.map((end) => end()))
+    await servers.stop()
     for (const connection of links.all()) connection.abort(new Error('stopped'))
     await Promise.race([host.stop(), new Promise<void>((resolve) => void clock.after(STOP_TIMEOUT_MS, resolve))])
   }
@@ -292,7 +354,10 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
     device: self,
     start,
     stop,
-    addresses: () => (running === undefined ? [] : tidyAddresses(self, running.host.getMultiaddrs().map(String))),
+    addresses: () =>
+      running === undefined
+        ? []
+        : tidyAddresses(self, [...running.host.getMultiaddrs().map(String), ...running.servers.places()]),
     setTeam(next) {
       const added = [...next.keys()].filter((device) => device !== self && !team.has(device))
       team = new Set([...next.keys()].filter((device) => device !== self))
@@ -315,25 +380,37 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
     },
     setJoinOpen: (open) => gate.setJoinOpen(open),
     async openJoin({ device, addresses }, signal) {
-      const { links } = present()
-      gate.visit(device)
-      if (links.to(device).length === 0) await links.dial(device, addresses, signal)
+      const { links, ways } = present()
+      for (const passed of [device, ...addresses.flatMap((address) => relayOf(address) ?? [])]) gate.visit(passed)
+      if (links.to(device).length === 0) await ways.visit(device, addresses, signal)
       return links.openStream(device, JOIN_PROTOCOL, signal)
     },
-    advertise: async (tag) => advertiseTag(present().host.services.parts, tag),
+    async advertise(tag) {
+      const { host, servers } = present()
+      const endFar = servers.advertise(tag)
+      const endNear = await advertiseTag(host.services.parts, tag)
+      return () => {
+        endFar()
+        return endNear()
+      }
+    },
     async find(tag, signal) {
       const { promise, resolve, reject } = Promise.withResolvers<LanFind>()
       const onAbort = (): void =>
-        reject(new NetError('NET_TIMEOUT', 'nobody on this network answers to that code', signal.reason))
+        reject(new NetError('NET_TIMEOUT', `nobody ${whereSearched()} answers to that code`, signal.reason))
       promise.catch(() => undefined) // It may reject before it is awaited.
       if (signal.aborted) onAbort()
       signal.addEventListener('abort', onAbort)
-      const end = await findTag(present().host.services.parts, tag, (find) => find.device !== self && resolve(find))
+      const { host, servers } = present()
+      const onFind = (find: LanFind): unknown => find.device !== self && resolve(find)
+      const endFar = servers.search(tag, onFind)
+      const endNear = await findTag(host.services.parts, tag, onFind)
       try {
         return await promise
       } finally {
         signal.removeEventListener('abort', onAbort)
-        await end()
+        endFar()
+        await endNear()
       }
     },
     setTopics(next) {
@@ -343,11 +420,31 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
     async publish(topic, data) {
       return present().gossip.publish(topic, data)
     },
-    setBootstrap: () => undefined,
-    bootstrap: () => [],
-    openMailbox: async () => {
-      throw new NetError('NET_UNREACHABLE', 'no bootstrap server is connected')
+    setBootstrap(addresses) {
+      const { servers, nameless } = addressesByServer(addresses)
+      for (const address of nameless)
+        log.warn('a bootstrap address is left out: it does not end in /p2p/ and the key of the server', { address })
+      servers.delete(self)
+      const dropped = [...beacons.keys()].filter((device) => !servers.has(device))
+      beacons.clear()
+      for (const [device, given] of servers) {
+        beacons.set(device, given)
+        book.given(device, given)
+      }
+      for (const device of dropped) {
+        if (teammate(device)) continue
+        book.forget(device)
+        running?.links.hangUp(device, 'no longer a bootstrap server')
+      }
+      running?.servers.set(beacons)
+      keepAll()
     },
+    bootstrap: () => running?.servers.status((device) => running?.keeper.lastFailure(device)) ?? [],
+    async openMailbox(server, signal) {
+      if (!beacons.has(server)) throw new NetError('NET_UNREACHABLE', 'not one of the bootstrap servers')
+      return present().links.openStream(server, MAILBOX_PROTOCOL, signal)
+    },
+    twin: () => twins.words(),
     peers: () => [...team].map(status),
     async ping(device, signal) {
       if (!teammate(device)) throw new NetError('NET_UNREACHABLE', 'not a teammate')
@@ -357,8 +454,13 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
     },
   }
 
+  function whereSearched(): string {
+    return beacons.size === 0 ? 'on this network' : 'on this network or at the bootstrap servers'
+  }
+
   function status(device: DeviceKey): PeerStatus {
     const [connection] = running?.links.to(device) ?? []
+    const relayed = connection !== undefined && isRelayedConnection(connection)
     const lastFailure = running?.keeper.lastFailure(device)
     const roundTripMs = roundTrips.get(device)
     return {
@@ -367,8 +469,15 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
       ...(connection === undefined
         ? {}
         : { path: pathOf(connection.remoteAddr), address: connection.remoteAddr.toString() }),
+      ...(relayed ? { via: placeOf(connection.remoteAddr.toString()) } : {}),
+      ...(relayed && running ? { whyNotDirect: running.ways.whyNotDirect(device) } : {}),
       ...(roundTripMs === undefined ? {} : { roundTripMs }),
       ...(lastFailure === undefined ? {} : { lastFailure }),
     }
   }
+}
+
+/** What comes and goes by itself on every connection. */
+function isPassing({ protocol }: Stream): boolean {
+  return protocol === PING_PROTOCOL || protocol.startsWith('/ipfs/id/')
 }

@@ -284,6 +284,7 @@ export function createMemoryHub(system: System): MemoryHub {
       },
       setBootstrap: () => undefined,
       bootstrap: () => [],
+      twin: () => undefined,
       openMailbox: async () => {
         throw new NetError('NET_UNREACHABLE', 'no bootstrap server is connected')
       },
