@@ -2,7 +2,17 @@
  * Where a node keeps its things: six places, made by `env-paths`, or all in the folder that RELAY_NODE_HOME names.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import { accessSync, constants, copyFileSync, linkSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import envPaths from 'env-paths'
 
@@ -21,7 +31,7 @@ export type HomeErrorCode =
   | 'HOME_NOT_WRITABLE'
   | 'HOME_FULL' // no space left on the disk
   | 'HOME_EMPTY' // nothing was set up here yet
-  | 'HOME_TAKEN' // it belongs to a workspace already
+  | 'HOME_TAKEN' // it belongs to a workspace already, or to a bootstrap server
   | 'HOME_SETTINGS' // the settings file has a mistake
   | 'HOME_KEY' // the device key file is damaged or unreadable
   | 'HOME_FAILED' // anything else
@@ -65,8 +75,26 @@ function pipeName(home: string): string {
   return `\\\\.\\pipe\\relay-node-${createHash('sha256').update(home).digest('hex').slice(0, 16)}`
 }
 
+/** The places of a bootstrap server: a folder of its own in the home, so that no laptop's command takes it for a node. */
+export function bootstrapPlaces(home: Home): Home {
+  const folder = join(home.home, 'bootstrap')
+  return placesIn({ home: folder, config: folder, log: dirname(home.log) })
+}
+
+/** Throws HomeError where a laptop's node lives in `home`: one home is the one or the other. */
+export function assertNoNode(home: Home): void {
+  if (existsSync(home.key)) throw taken(home, "a laptop's node")
+}
+
+function taken(home: Home, owner: string): HomeError {
+  return new HomeError('HOME_TAKEN', `${home.home} is the home of ${owner}.`, {
+    hint: 'Set RELAY_NODE_HOME to another folder.',
+  })
+}
+
 /** Makes the folders, for this user alone, and checks that they can be written. Throws HomeError. */
 export function prepareHome(home: Home): void {
+  if (existsSync(bootstrapPlaces(home).key)) throw taken(home, 'a bootstrap server')
   for (const folder of new Set([home.home, dirname(home.config), dirname(home.log)])) {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 })

@@ -13,10 +13,11 @@ interface Room {
 }
 
 const PROTOCOL = 'protocol/index.ts'
-const SYSTEM = ['src/system.ts', 'src/home.ts']
+const SYSTEM = ['src/system.ts', 'src/home.ts', 'src/allowance.ts', 'src/ip-address.ts']
 /** The interfaces, which their rooms' users share; each is a leaf that loads nothing. */
 const STORE = 'src/store/store.ts'
 const NET = 'src/net/net.ts'
+const BOOTSTRAP_NET = 'src/net/bootstrap-net.ts'
 const RPC_CLIENT = ['client', 'launch', 'socket', 'schema', 'shapes', 'uuid'].map((name) => `src/rpc/${name}.ts`)
 
 /** protocol: a second implementation needs this folder alone, so it names nothing of ours and little else. */
@@ -40,7 +41,12 @@ const ROOMS: readonly Room[] = [
     packages: ['libp2p', '@libp2p/', '@chainsafe/', '@multiformats/', 'zod'],
     anyBuiltin: true,
   },
-  { name: 'src/bootstrap', ours: [PROTOCOL, ...SYSTEM, STORE, NET], packages: ['zod'], anyBuiltin: true },
+  {
+    name: 'src/bootstrap',
+    ours: [PROTOCOL, ...SYSTEM, STORE, NET, BOOTSTRAP_NET],
+    packages: ['prom-client', 'zod'],
+    anyBuiltin: true,
+  },
   {
     name: 'src/node',
     ours: [PROTOCOL, ...SYSTEM, STORE, NET],
@@ -74,16 +80,25 @@ const ROOMS: readonly Room[] = [
 ]
 
 /** Rooms that hold files from the first day on. One that is empty means that a check looked in the wrong place. */
-export const ROOMS_THAT_EXIST = ['protocol', 'src/store', 'src/net', 'src/node', 'src/rpc', 'src/mcp', 'src/cli']
+export const ROOMS_THAT_EXIST = [
+  'protocol',
+  'src/store',
+  'src/net',
+  'src/bootstrap',
+  'src/node',
+  'src/rpc',
+  'src/mcp',
+  'src/cli',
+]
 
 /** What only one file may name, and why. */
 const SOLE_NAMERS: readonly [target: RegExp, files: string[], why: string][] = [
   [/^(node:crypto|@hpke\/.*|@noble\/.*)$/, ['protocol/crypto.ts'], 'protocol keeps every primitive in one file'],
   [/^yjs$/, ['src/node/document.ts'], 'only document.ts knows that the text is a Yjs document'],
   [
-    /^src\/(store\/level-store|net\/libp2p-net)\.ts$/,
-    ['src/cli/start.ts'],
-    'start.ts alone makes the real store and the real net',
+    /^src\/(store\/level-store|net\/libp2p-net|net\/libp2p-bootstrap-net)\.ts$/,
+    ['src/cli/start.ts', 'src/cli/bootstrap.ts'],
+    'start.ts and bootstrap.ts alone make the real store and the real net',
   ],
 ]
 

@@ -5,7 +5,20 @@ import { tallyReporter } from './tally.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** Cheapest first: a broken house rule or protocol rule is told before a process or a socket is opened. */
-const PROJECTS = ['tidy', 'protocol', 'store', 'net', 'node', 'rpc', 'mcp', 'cli', 'web', 'sim', 'e2e'] as const
+const PROJECTS = [
+  'tidy',
+  'protocol',
+  'store',
+  'net',
+  'bootstrap',
+  'node',
+  'rpc',
+  'mcp',
+  'cli',
+  'web',
+  'sim',
+  'e2e',
+] as const
 
 /** A timeout catches what hangs. It never measures speed: a slow or busy machine must not fail a test. */
 const TEST_TIMEOUT_MS = 120_000

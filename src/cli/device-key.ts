@@ -18,7 +18,7 @@ export function readKey(home: Home): Uint8Array | undefined {
   }
   if (!SEED_TEXT.test(text)) {
     throw new HomeError('HOME_KEY', `The device key is damaged: ${home.key} does not hold 64 hexadecimal digits.`, {
-      hint: 'Put the file back from a backup. Without it this laptop has to be invited anew, from another home (RELAY_NODE_HOME).',
+      hint: 'Put the file back from a backup. Without it begin in another home (RELAY_NODE_HOME): a laptop has to be invited anew, a bootstrap server gets new addresses.',
     })
   }
   return fromHex(text.trim())

@@ -105,6 +105,21 @@ function addNode(command: MakeCommand, runs: Runs): void {
   runs(command('paths', 'where everything lies'), async () => (await import('./paths.ts')).run)
   runs(command('config', 'every setting and where it comes from'), async () => (await import('./config.ts')).run)
   runs(
+    command('bootstrap', 'run a server that laptops behind routers meet at; stays in front')
+      .option('--listen <address>', 'port, host:port or multiaddr, of TCP or WebSocket; may be repeated', repeated)
+      .option(
+        '--announce <multiaddr>',
+        'how laptops reach it, such as /dns4/relay.example/tcp/4001; may be repeated',
+        repeated,
+      )
+      .option('--stun-port <port>', 'UDP port of STUN; default 3478')
+      .option('--metrics <address>', 'serve Prometheus metrics there, such as 127.0.0.1:9464')
+      .option('--max-connections <count>', 'connections at once; default 2000')
+      .option('--per-source <count>', 'connections and places at once of one IP address; default 256 and 128')
+      .option('--log-level <level>', 'debug, info, warn or error; default info'),
+    async () => (await import('./bootstrap.ts')).run,
+  )
+  runs(
     command('mcp', 'the server for a coding agent, on standard input and output'),
     async () => (await import('./mcp.ts')).run,
   )

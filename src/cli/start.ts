@@ -1,5 +1,4 @@
 /** relay-node start: runs the node in this process, or, with --detach, in one of its own. */
-import { inspect } from 'node:util'
 import { type Home, prepareHome } from '../home.ts'
 import { checkLength } from '../rpc/socket.ts'
 import type { Store } from '../store/store.ts'
@@ -7,7 +6,8 @@ import { realSystem } from '../system.ts'
 import type { Command, CommandContext } from './context.ts'
 import { ALREADY_RUNNING, type StartReport, startNode } from './detached-node.ts'
 import { requireKey } from './device-key.ts'
-import { CommandError, EXIT, type ExitCode, explain } from './failure.ts'
+import { endOfProcess } from './ending.ts'
+import { CommandError, type ExitCode, explain } from './failure.ts'
 import { takeLock } from './instance-lock.ts'
 import { addressText } from './listen-address.ts'
 import { openLog } from './log-file.ts'
@@ -15,8 +15,6 @@ import type { Printer } from './print.ts'
 import { readSettings } from './settings.ts'
 import { startMark } from './start-mark.ts'
 
-/** A node that hangs while it stops is ended all the same. What was acknowledged is on disk. */
-const STOP_TIMEOUT_MS = 15_000
 /** What libraries leave running must not keep the process. */
 const LINGER_MS = 1_000
 
@@ -86,9 +84,7 @@ async function runNode({ home, printer, version }: CommandContext, copy: string 
   const log = openLog(home, settings.log_level)
   const system = realSystem(log)
   const seed = requireKey(home)
-  const ending = endOfNode((reason, error) =>
-    log[error === undefined ? 'info' : 'error'](reason, error === undefined ? {} : { error }),
-  )
+  const ending = endOfProcess(log)
   const [{ createLibp2pNet }, { openNode }, { createRpcServer }] = await Promise.all([
     import('../net/libp2p-net.ts'),
     import('../node/node.ts'),
@@ -128,23 +124,6 @@ async function runNode({ home, printer, version }: CommandContext, copy: string 
   }
   log.info('node stopped')
   return ending.code()
-}
-
-/** Waits for whatever ends a node: a call, a signal, or a fault that nobody caught. */
-function endOfNode(note: (reason: string, error?: string) => void) {
-  let code: ExitCode = EXIT.done
-  const { promise: begun, resolve } = Promise.withResolvers<void>()
-  const begin = (reason: string, error?: unknown) => {
-    note(reason, error === undefined ? undefined : inspect(error))
-    if (error !== undefined) code = EXIT.refused
-    setTimeout(() => process.exit(EXIT.refused), STOP_TIMEOUT_MS).unref()
-    resolve()
-  }
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
-    process.once(signal, () => begin(`stopping: ${signal}`))
-  // A promise that nobody waited for arrives here too.
-  process.on('uncaughtException', (error) => begin('stopping: an unexpected fault', error))
-  return { begun, begin, code: (): ExitCode => code }
 }
 
 /** Tells the process that started this one apart, if there is one and it still listens. */
