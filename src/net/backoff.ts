@@ -7,7 +7,7 @@ export interface Backoff {
   max: number
 }
 
-export const RECONNECT_BACKOFF: Backoff = { min: 500, max: 10_000 }
+const RECONNECT_BACKOFF: Backoff = { min: 500, max: 10_000 }
 
 /** Milliseconds to wait after `fails` failed attempts in a row (at least one), ± 25 percent. */
 export function backoffMs(system: System, fails: number, { min, max } = RECONNECT_BACKOFF): number {

@@ -23,6 +23,8 @@ export interface Gate {
   /** Returns the devices that were teammates and are no longer. */
   setTeam(team: ReadonlySet<DeviceKey>): DeviceKey[]
   standing(device: DeviceKey): Standing
+  /** A bootstrap server, which may be a teammate too. */
+  isBeacon(device: DeviceKey): boolean
   /** May we open a connection to it? */
   mayDial(device: DeviceKey): boolean
   /** May it open a connection to us? Takes a stranger's place where that is what it needs. */
@@ -78,6 +80,7 @@ export function createGate({ clock, beacons, expel }: GateParts): Gate {
       if (beacons.has(device)) return 'beacon'
       return strangers.has(device) || hosts.has(device) ? 'guest' : 'stranger'
     },
+    isBeacon: (device) => beacons.has(device),
     mayDial: (device) => team.has(device) || beacons.has(device) || hosts.has(device),
     mayEnter(device) {
       if (team.has(device)) return true

@@ -1,10 +1,10 @@
 /** The libp2p node as we set it up. What each choice is against stands beside it. */
 import { noise } from '@chainsafe/libp2p-noise'
 import { yamux } from '@chainsafe/libp2p-yamux'
+import type { CircuitRelayTransportComponents } from '@libp2p/circuit-relay-v2'
 import { gossipsub } from '@libp2p/gossipsub'
 import { identify, identifyPush } from '@libp2p/identify'
 import { type ConnectionGater, FaultTolerance, type PrivateKey } from '@libp2p/interface'
-import type { CircuitRelayTransportComponents } from '@libp2p/circuit-relay-v2'
 import type { KadDHTComponents } from '@libp2p/kad-dht'
 import type { MulticastDNSComponents } from '@libp2p/mdns'
 import { ping } from '@libp2p/ping'
@@ -16,12 +16,12 @@ import { createLibp2p } from 'libp2p'
 import { GOSSIP_MESSAGE_BYTES_MAX } from './net.ts'
 
 export const DHT_PROTOCOL = '/relay-node/kad/1.0.0'
+export const MAILBOX_PROTOCOL = '/relay/mailbox/1'
 
 export interface HostOptions {
   privateKey: PrivateKey
   listen: readonly string[]
   announce: readonly string[]
-  upnp: boolean
   gater: ConnectionGater
   inTopic(topic: string): boolean
   /** A listen address could not be used. libp2p itself only says so in its log. */

@@ -2,30 +2,27 @@
 import type { Connection, PeerId, Stream } from '@libp2p/interface'
 import type { System } from '../system.ts'
 import { addressesByServer, createAddressBook, pathOf, placeOf, relayOf, tidyAddresses } from './addresses.ts'
+import { createAttendance, type Running } from './attendance.ts'
 import { createGate } from './gate.ts'
-import { createKeeper, type Keeper } from './keeper.ts'
+import { createKeeper } from './keeper.ts'
 import { advertiseTag, findTag, type LanFind, meetTeammates } from './lan.ts'
-import { createGossip, type Gossip } from './libp2p-gossip.ts'
+import { createGossip } from './libp2p-gossip.ts'
 import { guardHandlers } from './libp2p-guard.ts'
-import { createHost, type Host } from './libp2p-host.ts'
-import { createLinks, isRelayedConnection, type Links, PING_PROTOCOL } from './libp2p-links.ts'
-import { createServers, type Servers } from './libp2p-servers.ts'
+import { createHost, MAILBOX_PROTOCOL } from './libp2p-host.ts'
+import { createLinks, isRelayedConnection } from './libp2p-links.ts'
+import { createServers } from './libp2p-servers.ts'
 import { frameStream } from './libp2p-stream.ts'
-import { createWays, type Ways } from './libp2p-ways.ts'
+import { createWays } from './libp2p-ways.ts'
 import { type DeviceKey, type Net, NetError, type NetHandlers, type PeerStatus } from './net.ts'
 import { deviceOfKey, deviceOfPeer, privateKeyOfSeed } from './peer-id.ts'
-import { createSyncPairs, letGo, type SyncPairs } from './sync-pairs.ts'
+import { createSyncPairs, letGo } from './sync-pairs.ts'
 import { createTwinWatch } from './twin.ts'
 import { machineInterfaces, watchMachine } from './watch.ts'
 
 const SYNC_PROTOCOL = '/relay/sync/1'
 const JOIN_PROTOCOL = '/relay/join/1'
-const MAILBOX_PROTOCOL = '/relay/mailbox/1'
 /** How often a teammate whose gossip or sync does not run, or not on the best connection, is noticed. */
 const UPKEEP_MS = 5_000
-/** Of two connections, how much older one is than what a simultaneous dial explains. */
-const OLDER_MS = 2_000
-const SOON_MS = 10
 const STOP_TIMEOUT_MS = 1_000
 
 export interface Libp2pNetOptions {
@@ -44,19 +41,6 @@ export interface Libp2pNetOptions {
   system: System
 }
 
-/** What exists between start() and stop(). */
-interface Running {
-  host: Host
-  handlers: NetHandlers
-  links: Links
-  servers: Servers
-  ways: Ways
-  keeper: Keeper
-  pairs: SyncPairs
-  gossip: Gossip
-  ends: (() => unknown)[]
-}
-
 /** One start() and one stop() a net. */
 export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
   const { system } = options
@@ -72,12 +56,17 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
     beacons,
     expel: (device) => running?.links.hangUp(device, 'its time to join is over'),
   })
-  const roundTrips = new Map<DeviceKey, number>()
-  /** Teammates and beacons that keeper and pairs have been told are connected. */
-  const up = new Set<DeviceKey>()
   let team: ReadonlySet<DeviceKey> = new Set()
   let topics: ReadonlySet<string> = new Set()
   let running: Running | undefined
+  const attendance = createAttendance({
+    system,
+    gate,
+    book,
+    syncProtocol: SYNC_PROTOCOL,
+    team: () => team,
+    running: () => running,
+  })
 
   function present(): Running {
     if (running === undefined) throw new NetError('NET_CLOSED', 'the net is not running')
@@ -116,110 +105,6 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
     letGo(system, frames)
   }
 
-  /** Asks who is there; the answer makes libp2p start gossip, and gives us its addresses. */
-  async function meet(connection: Connection): Promise<void> {
-    try {
-      await running?.host.services.identify.identify(connection)
-    } catch (error) {
-      log.debug('identify failed', { address: connection.remoteAddr.toString(), error: String(error) })
-    }
-  }
-
-  function report(device: DeviceKey): void {
-    if (teammate(device))
-      running?.handlers.onPeerChange({ device, connected: up.has(device), addresses: book.fresh(device) })
-    if (beacons.has(device)) running?.handlers.onBootstrapChange({ device, connected: up.has(device) })
-  }
-
-  /** A device that we serve has a connection: it was just opened, or just became a teammate's. */
-  function welcome(device: DeviceKey): void {
-    if (running === undefined) return
-    if (!up.has(device)) {
-      up.add(device)
-      running.keeper.connected(device)
-      report(device)
-    }
-    if (beacons.has(device)) running.servers.connected(device)
-    if (teammate(device)) running.pairs.connected(device)
-    running.ways.improve(team)
-  }
-
-  function onOpen(connection: Connection): void {
-    const device = deviceOfPeer(connection.remotePeer)
-    if (device === undefined || running === undefined) return
-    const standing = gate.standing(device)
-    if (standing !== 'teammate' && standing !== 'beacon') return
-    if (connection.direction === 'outbound') book.proven(device, connection.remoteAddr.toString())
-    const others = running.links.to(device).filter((other) => other !== connection)
-    const better = others.length > 0 && others.every(isRelayedConnection) && !isRelayedConnection(connection)
-    // It may have dialled because it lost an older one, which we would only notice much later. Two that are as new
-    // as each other come from dialling at the same moment.
-    for (const other of others)
-      if (!better && connection.timeline.open - other.timeline.open > OLDER_MS) void running.links.probe(other)
-    void meet(connection)
-    welcome(device)
-    if (better) move(device)
-  }
-
-  /** A direct connection is open beside a relayed one. */
-  function move(device: DeviceKey): void {
-    roundTrips.delete(device)
-    running?.pairs.renew(device)
-    running?.gossip.attend(device)
-  }
-
-  function onClose(connection: Connection): void {
-    const device = deviceOfPeer(connection.remotePeer)
-    if (device === undefined || running === undefined) return
-    if (running.links.to(device).length > 0) {
-      // Gossip may have run on the one that is gone. Not at once: where a stream is opened on a connection that ends in
-      // the same moment, libp2p throws an error that nobody can catch.
-      clock.after(SOON_MS, () => running?.gossip.attend(device))
-      return running.ways.improve(team)
-    }
-    gate.left(device)
-    if (!up.delete(device)) return
-    roundTrips.delete(device)
-    running.pairs.disconnected(device)
-    running.keeper.disconnected(device)
-    running.servers.disconnected(device)
-    running.ways.improve(team)
-    report(device)
-  }
-
-  /** Gossip that stopped is begun again, and relayed connections beside a direct one are closed once nothing runs there. */
-  function upkeep(): void {
-    for (const device of up) {
-      if (running === undefined || !teammate(device)) continue
-      running.gossip.attend(device)
-      const [best, ...others] = running.links.to(device)
-      if (best === undefined || isRelayedConnection(best)) continue
-      const spare = others.filter(isRelayedConnection)
-      if (spare.some((one) => one.streams.some(({ protocol }) => protocol === SYNC_PROTOCOL)))
-        running.pairs.renew(device)
-      for (const one of spare)
-        if (one.streams.every(isPassing)) void one.close().catch((error: Error) => one.abort(error))
-    }
-  }
-
-  function onIdentify(peer: PeerId, addresses: readonly string[]): void {
-    const device = deviceOfPeer(peer)
-    if (device === undefined || !teammate(device) || addresses.length === 0) return
-    book.announced(device, addresses)
-    running?.ways.retry(device)
-    void protect(peer)
-    report(device)
-  }
-
-  /** Above the connection limit libp2p closes whoever has the lowest tags. */
-  async function protect(peer: PeerId): Promise<void> {
-    try {
-      await running?.host.peerStore.merge(peer, { tags: { teammate: { value: 100 } } })
-    } catch (error) {
-      log.debug('tagging failed', { error: String(error) })
-    }
-  }
-
   function onLanFind({ device, addresses }: LanFind): void {
     const own = running?.host.getMultiaddrs().map(String) ?? []
     const [strange] = device === self ? addresses.filter((address) => !own.includes(address)) : []
@@ -256,13 +141,12 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
       privateKey,
       listen: options.listen,
       announce: options.announce ?? [],
-      upnp: options.upnp === true,
       gater: {
         denyDialMultiaddr: () => false, // Private addresses are where teammates are.
         denyDialPeer: (peer) => !mayDial(peer),
         denyOutboundEncryptedConnection: (peer) => !mayDial(peer),
         denyInboundEncryptedConnection: (peer) => !mayEnter(peer),
-        denyInboundRelayedConnection: (relay, peer) => isOurself(peer, relay),
+        denyInboundRelayedConnection: (relay, peer) => noteCall(peer, relay),
       },
       inTopic: (topic) => topics.has(topic),
       onListenFailure: (address, error) => failures.push({ address, error }),
@@ -280,9 +164,11 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
     await guard(host.services.parts.registrar.getProtocols())
     await host.handle(SYNC_PROTOCOL, onSyncStream, { maxInboundStreams: 4 })
     await host.handle(JOIN_PROTOCOL, onJoinStream, { maxInboundStreams: 1 })
-    host.addEventListener('connection:open', ({ detail }) => onOpen(detail))
-    host.addEventListener('connection:close', ({ detail }) => onClose(detail))
-    host.addEventListener('peer:identify', ({ detail }) => onIdentify(detail.peerId, detail.listenAddrs.map(String)))
+    host.addEventListener('connection:open', ({ detail }) => attendance.opened(detail))
+    host.addEventListener('connection:close', ({ detail }) => attendance.closed(detail))
+    host.addEventListener('peer:identify', ({ detail }) =>
+      attendance.identified(detail.peerId, detail.listenAddrs.map(String)),
+    )
     const holePunching = options.holePunching ?? true
     const servers = createServers({
       system,
@@ -305,7 +191,7 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
     const gossip = createGossip({
       host,
       connectionsTo: links.to,
-      meet: (connection) => void meet(connection),
+      meet: attendance.meet,
       log,
       teammate: (device) => device === self || teammate(device),
       onGossip: handlers.onGossip.bind(handlers),
@@ -315,21 +201,24 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
     servers.set(beacons)
     keepAll()
     if (options.lan) running.ends.push(await meetTeammates(host.services.parts, onLanFind))
+    if (options.upnp === true) {
+      const { openRouterPort } = await import('./router-port.ts')
+      running.ends.push(await openRouterPort(host.services.parts))
+    }
     running.ends.push(watchMachine({ clock, interfaces: machineInterfaces, onWake, onMove }))
-    running.ends.push(clock.every(UPKEEP_MS, upkeep))
+    running.ends.push(clock.every(UPKEEP_MS, attendance.upkeep))
   }
 
-  /** Somebody with our key calls us through a relay: we, looking for a twin, or the twin. */
-  function isOurself(peer: PeerId, relay: PeerId): boolean {
-    if (deviceOfPeer(peer) !== self) return false
+  /** Nobody is turned away here: what matters is the key that they prove to have, and not what a relay says of them. */
+  function noteCall(peer: PeerId, relay: PeerId): false {
     const server = deviceOfPeer(relay)
-    if (server !== undefined) running?.servers.calledByOurselves(server)
-    return true
+    if (server !== undefined && deviceOfPeer(peer) === self) running?.servers.calledByOurselves(server)
+    return false
   }
 
   /** Another way to everybody is open. */
   function retryAbsent(): void {
-    for (const device of team) if (!up.has(device)) running?.keeper.retry(device)
+    for (const device of team) if (!attendance.isUp(device)) running?.keeper.retry(device)
   }
 
   function keepAll(): void {
@@ -371,12 +260,7 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
       )
       keepAll()
       for (const device of moved) running?.keeper.retry(device)
-      for (const device of added) {
-        const connections = running?.links.to(device) ?? []
-        for (const connection of connections) void meet(connection)
-        if (up.has(device)) report(device) // As a bootstrap server, which nobody was told.
-        if (connections.length > 0) welcome(device)
-      }
+      for (const device of added) attendance.becameTeammate(device)
     },
     setJoinOpen: (open) => gate.setJoinOpen(open),
     async openJoin({ device, addresses }, signal) {
@@ -449,7 +333,7 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
     async ping(device, signal) {
       if (!teammate(device)) throw new NetError('NET_UNREACHABLE', 'not a teammate')
       const roundTripMs = await present().links.ping(device, signal)
-      roundTrips.set(device, roundTripMs)
+      attendance.measured(device, roundTripMs)
       return roundTripMs
     },
   }
@@ -462,7 +346,7 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
     const [connection] = running?.links.to(device) ?? []
     const relayed = connection !== undefined && isRelayedConnection(connection)
     const lastFailure = running?.keeper.lastFailure(device)
-    const roundTripMs = roundTrips.get(device)
+    const roundTripMs = attendance.roundTripMs(device)
     return {
       device,
       connected: connection !== undefined,
@@ -475,9 +359,4 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
       ...(lastFailure === undefined ? {} : { lastFailure }),
     }
   }
-}
-
-/** What comes and goes by itself on every connection. */
-function isPassing({ protocol }: Stream): boolean {
-  return protocol === PING_PROTOCOL || protocol.startsWith('/ipfs/id/')
 }

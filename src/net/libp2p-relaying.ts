@@ -41,7 +41,7 @@ export interface Relaying {
   /** Takes a place at a server that is connected, so that others reach us through it. Rejects with NetError. */
   reserve(server: DeviceKey): Promise<void>
   hasPlace(server: DeviceKey): boolean
-  /** Whether somebody else with our key answers where `relay` leads to us. */
+  /** Whether somebody proves to have our key where `relay` leads to us: we ourselves, or a twin. */
   answersAsUs(relay: string, signal: AbortSignal): Promise<boolean>
   /** Addresses that the bootstrap servers know; none where they know none. */
   lookUp(device: DeviceKey, signal: AbortSignal): Promise<string[]>

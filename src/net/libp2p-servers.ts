@@ -39,9 +39,11 @@ export interface Servers {
   visit(address: string): void
   /** Where the connected servers are, each ending in its key: ways to everybody who holds a place there. */
   relays(): string[]
+  /** The same of all servers, also of those that have yet to be connected. */
+  allRelays(): string[]
   /** Our own addresses at the servers that hold a place for us. */
   places(): string[]
-  /** Somebody was told by `relay` that we call ourselves. */
+  /** `relay` brings a call from somebody with our own key. */
   calledByOurselves(relay: DeviceKey): void
   /** Addresses that the servers know of a device; none where there are no servers. */
   lookUp(device: DeviceKey, signal: AbortSignal): Promise<string[]>
@@ -61,8 +63,8 @@ export function createServers(parts: ServersParts): Servers {
   let loaded: Relaying | undefined
   const visited = new Set<string>()
   const tags = new Set<string>()
-  /** Relays through which we look for ourselves right now. */
-  const looking = new Set<DeviceKey>()
+  /** Relays through which we call ourselves right now, and whether the call came back to us. */
+  const calls = new Map<DeviceKey, { cameBack: boolean }>()
   const places = createKeeper({
     system,
     connected: (server) => loaded?.hasPlace(server) === true,
@@ -114,15 +116,15 @@ export function createServers(parts: ServersParts): Servers {
 
   const relayAt = (server: DeviceKey): string | undefined => links.to(server)[0]?.remoteAddr.toString()
 
+  /** A relay leads whoever calls us to one of the connections with our key: if that is not ours, it is a twin's. */
   async function lookForTwin(server: DeviceKey): Promise<void> {
     const relay = relayAt(server)
-    if (loaded === undefined || relay === undefined || looking.has(server)) return
-    looking.add(server)
-    try {
-      if (await loaded.answersAsUs(relay, AbortSignal.timeout(TWIN_TIMEOUT_MS))) twinAt(server)
-    } finally {
-      looking.delete(server)
-    }
+    if (loaded === undefined || relay === undefined || calls.has(server)) return
+    const call = { cameBack: false }
+    calls.set(server, call)
+    const answered = await loaded.answersAsUs(relay, AbortSignal.timeout(TWIN_TIMEOUT_MS))
+    calls.delete(server)
+    if (answered && !call.cameBack) twinAt(server)
   }
 
   function twinAt(server: DeviceKey): void {
@@ -149,12 +151,15 @@ export function createServers(parts: ServersParts): Servers {
     relaying,
     visit: (address) => void visited.add(address),
     relays: () => [...servers.keys()].flatMap((server) => relayAt(server) ?? []),
+    allRelays: () => [...servers].flatMap(([server, [address]]) => relayAt(server) ?? address ?? []),
     places: () =>
       [...servers].flatMap(([server, [address]]) =>
         address !== undefined && loaded?.hasPlace(server) === true ? [circuitAddress(address, self)] : [],
       ),
     calledByOurselves(relay) {
-      if (!looking.has(relay)) twinAt(relay)
+      const call = calls.get(relay)
+      if (call?.cameBack === false) call.cameBack = true
+      else twinAt(relay) // A call of ours comes back once at most.
     },
     lookUp: async (device, signal) => (servers.size === 0 ? [] : (await relaying()).lookUp(device, signal)),
     advertise(tag) {

@@ -121,8 +121,8 @@ export function createWays({ system, self, links, servers, book, holePunching }:
     async visit(device, addresses, signal) {
       const tidy = tidyAddresses(device, addresses)
       const given = tidy.filter(isRelayed)
-      const near = servers.relays().map((relay) => circuitAddress(relay, device))
-      if (given.length > 0) await servers.relaying()
+      const near = servers.allRelays().map((relay) => circuitAddress(relay, device))
+      if (given.length + near.length > 0) await servers.relaying()
       for (const address of given) servers.visit(address)
       const others = [...new Map([...given, ...near].map((address) => [relayOf(address), address])).values()]
       await openFirst({
