@@ -96,6 +96,14 @@ export function createHost(options: HostOptions) {
   })
 }
 
+/** To be called whenever the machine's addresses may have changed: libp2p holds public ones back until strangers confirm them, and none are asked here. */
+export function confirmAddresses({ services }: Host): void {
+  const { addressManager } = services.parts
+  for (const { multiaddr, type, verified } of addressManager.getAddressesWithMetadata())
+    if (type === 'transport' && !verified)
+      addressManager.confirmObservedAddr(multiaddr, { type, ttl: Number.MAX_SAFE_INTEGER })
+}
+
 function parts(components: Components): Components {
   const { peerId, privateKey, nodeInfo, logger, events, datastore, peerStore, upgrader, connectionGater } = components
   const { registrar, addressManager, transportManager, connectionManager, randomWalk } = components

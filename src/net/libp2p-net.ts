@@ -8,7 +8,7 @@ import { createKeeper } from './keeper.ts'
 import { advertiseTag, findTag, type LanFind, meetTeammates } from './lan.ts'
 import { createGossip } from './libp2p-gossip.ts'
 import { guardHandlers } from './libp2p-guard.ts'
-import { createHost, MAILBOX_PROTOCOL } from './libp2p-host.ts'
+import { confirmAddresses, createHost, MAILBOX_PROTOCOL } from './libp2p-host.ts'
 import { createLinks, isRelayedConnection } from './libp2p-links.ts'
 import { createServers } from './libp2p-servers.ts'
 import { frameStream } from './libp2p-stream.ts'
@@ -123,6 +123,7 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
   function onMove(): void {
     if (running === undefined) return
     const { host, keeper, links, ways } = running
+    confirmAddresses(host)
     host.services.identifyPush.push().catch((error: unknown) => log.debug('push failed', { error: String(error) }))
     for (const connection of links.all()) void links.probe(connection)
     keeper.retryAll()
@@ -158,6 +159,7 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
       await host.stop()
       throw new NetError('NET_ADDRESS_IN_USE', `another program listens on ${taken.address}`, taken.error)
     }
+    confirmAddresses(host)
     for (const { address, error } of failures) log.warn('cannot listen', { address, error: String(error) })
     const guard = (protocols: readonly string[]): Promise<void> =>
       guardHandlers({ host, standing: gate.standing, protocols })
