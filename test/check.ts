@@ -30,6 +30,7 @@ const steps: Step[] = [
   { name: 'demo', run: () => story('demo') },
   ...exampleNames().map((name) => ({ name: `example ${name}`, run: () => story('example', name) })),
   { name: 'e2e', run: () => tests('e2e') },
+  { name: 'e2e behind routers', run: () => tests('e2e:nat') },
 ]
 
 const total: Tally = { passed: 0, failed: 0, skipped: [] }

@@ -22,6 +22,7 @@ const settingsShape = z.strictObject({
   listen: z.optional(z.array(z.string().startsWith('/', 'must be a list of addresses like "/ip4/0.0.0.0/tcp/4300"'))),
   lan: z.optional(z.boolean('must be true or false')),
   bootstrap: z.optional(z.array(z.string().startsWith('/', 'must be a list of addresses that begin with /'))),
+  upnp: z.optional(z.boolean('must be true or false')),
   carry: z.optional(z.boolean('must be true or false')),
   carry_bytes: z.optional(z.int('must be a whole number of bytes').min(0, 'must be a whole number of bytes')),
   mailbox: z.optional(z.boolean('must be true or false')),
@@ -38,6 +39,8 @@ export interface Settings {
   lan: boolean
   /** Multiaddrs of bootstrap servers. */
   bootstrap: string[]
+  /** Ask the router for a port that leads to this laptop. */
+  upnp: boolean
   /** Keep sealed handoffs between teammates for those who are away. */
   carry: boolean
   /** How much of them, bytes. */
@@ -57,6 +60,7 @@ function defaults(): Settings {
     listen: ['/ip4/0.0.0.0/tcp/0'],
     lan: true,
     bootstrap: [],
+    upnp: false,
     carry: true,
     carry_bytes: CARRIED_SIZE_BYTES_MAX,
     mailbox: false,

@@ -91,8 +91,8 @@ async function runNode({ home, printer, version }: CommandContext, copy: string 
     import('../node/node.ts'),
     import('../rpc/server.ts'),
   ])
-  const { device: deviceName, listen, lan, bootstrap } = settings
-  const net = await createLibp2pNet({ seed, listen, lan, bootstrap, system })
+  const { device: deviceName, listen, lan, bootstrap, upnp, mailbox } = settings
+  const net = await createLibp2pNet({ seed, listen, lan, upnp, system })
   const store = await openStore(home)
   const rebuild = copy !== undefined
   const node = await openNode({
@@ -106,7 +106,7 @@ async function runNode({ home, printer, version }: CommandContext, copy: string 
     startMark: startMark(home),
     bootstrap,
     quotas: quotasOf(settings),
-    mailbox: settings.mailbox,
+    mailbox,
   })
   const server = createRpcServer({
     api: node,

@@ -11,7 +11,8 @@ export type Standing = 'teammate' | 'beacon' | 'guest' | 'stranger'
 
 export interface GateParts {
   clock: Clock
-  beacons: ReadonlySet<DeviceKey>
+  /** Those of the moment. */
+  beacons: { has(device: DeviceKey): boolean }
   /** Its time is over: hang up. */
   expel(device: DeviceKey): void
 }
@@ -22,11 +23,13 @@ export interface Gate {
   /** Returns the devices that were teammates and are no longer. */
   setTeam(team: ReadonlySet<DeviceKey>): DeviceKey[]
   standing(device: DeviceKey): Standing
+  /** A bootstrap server, which may be a teammate too. */
+  isBeacon(device: DeviceKey): boolean
   /** May we open a connection to it? */
   mayDial(device: DeviceKey): boolean
   /** May it open a connection to us? Takes a stranger's place where that is what it needs. */
   mayEnter(device: DeviceKey): boolean
-  /** We are about to join at its door, so it may be dialled for JOIN_TTL_MS. */
+  /** We are about to join at its door, or to go through it on the way there, so it may be dialled for JOIN_TTL_MS. */
   visit(device: DeviceKey): void
   /** Its last connection is gone. */
   left(device: DeviceKey): void
@@ -77,6 +80,7 @@ export function createGate({ clock, beacons, expel }: GateParts): Gate {
       if (beacons.has(device)) return 'beacon'
       return strangers.has(device) || hosts.has(device) ? 'guest' : 'stranger'
     },
+    isBeacon: (device) => beacons.has(device),
     mayDial: (device) => team.has(device) || beacons.has(device) || hosts.has(device),
     mayEnter(device) {
       if (team.has(device)) return true

@@ -1,9 +1,9 @@
 /**
- * Keeps devices connected for ever. libp2p's own reconnection gives up after half a minute; a
- * laptop is away for days.
+ * Keeps devices connected for ever, or in another state that is reached by trying and lost at any
+ * time. libp2p's own reconnection gives up after half a minute; a laptop is away for days.
  */
 import type { System } from '../system.ts'
-import { backoffMs } from './backoff.ts'
+import { type Backoff, backoffMs } from './backoff.ts'
 import type { DeviceKey } from './net.ts'
 
 export interface KeeperParts {
@@ -11,6 +11,7 @@ export interface KeeperParts {
   connected(device: DeviceKey): boolean
   /** Tries once, whatever that takes; rejects with the reason in words. */
   reach(device: DeviceKey, signal: AbortSignal): Promise<void>
+  backoff?: Backoff
 }
 
 export interface Keeper {
@@ -38,7 +39,7 @@ interface Kept {
   lastFailure: string | undefined
 }
 
-export function createKeeper({ system, connected, reach }: KeeperParts): Keeper {
+export function createKeeper({ system, connected, reach, backoff }: KeeperParts): Keeper {
   const kept = new Map<DeviceKey, Kept>()
 
   function attempt(device: DeviceKey): void {
@@ -69,7 +70,7 @@ export function createKeeper({ system, connected, reach }: KeeperParts): Keeper 
     if (kept.get(device) !== state || connected(device)) return
     state.fails += 1
     state.cancelPause?.()
-    state.cancelPause = system.clock.after(backoffMs(system, state.fails), () => attempt(device))
+    state.cancelPause = system.clock.after(backoffMs(system, state.fails, backoff), () => attempt(device))
   }
 
   function release(state: Kept): void {

@@ -8,13 +8,12 @@ import type { System } from '../system.ts'
 import { createBootstrapGate } from './bootstrap-gate.ts'
 import type { BootstrapHandlers, BootstrapLimits, BootstrapNet } from './bootstrap-net.ts'
 import { type BootstrapHost, createBootstrapHost } from './libp2p-bootstrap-host.ts'
-import { DHT_PROTOCOL } from './libp2p-host.ts'
+import { DHT_PROTOCOL, MAILBOX_PROTOCOL } from './libp2p-host.ts'
 import { frameStream } from './libp2p-stream.ts'
 import { type DeviceKey, NetError } from './net.ts'
 import { deviceOfKey, deviceOfPeer, privateKeyOfSeed } from './peer-id.ts'
 import { createRelayMeter, tap } from './relay-meter.ts'
 
-export const MAILBOX_PROTOCOL = '/relay/mailbox/1'
 /** Of one connection: a laptop needs one, and a second while the first is found dead. */
 const MAILBOX_STREAMS_COUNT_MAX = 2
 const STOP_TIMEOUT_MS = 3_000

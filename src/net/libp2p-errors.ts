@@ -15,11 +15,28 @@ const REFUSALS = new Set([
 ])
 const TIMEOUTS = new Set(['AbortError', 'TimeoutError'])
 
+/** What libp2p says in its own words, and what that means to a person. */
+const WORDS: readonly [RegExp, string][] = [
+  [/identity key (\S+) does not match/, 'another key answers there: $1'],
+  [/NO_RESERVATION|CONNECTION_FAILED/, 'it is not at the relay'],
+  [/RESERVATION_REFUSED|RESOURCE_LIMIT_EXCEEDED|PERMISSION_DENIED/, 'the relay is full or does not want it'],
+  [/ECONNREFUSED (\S+)/, 'nobody listens at $1'],
+  [/(?:EHOSTUNREACH|ENETUNREACH) (\S+)/, 'no way leads to $1'],
+]
+
+function inWords(message: string): string {
+  for (const [pattern, words] of WORDS) {
+    const [, detail = ''] = pattern.exec(message) ?? []
+    if (pattern.test(message)) return words.replace('$1', detail)
+  }
+  return message
+}
+
 /** `doing` completes the sentence "could not …". */
 export function netErrorOf(doing: string, error: unknown): NetError {
   if (error instanceof NetError) return error
   const causes = (error instanceof AggregateError ? error.errors : [error]).map(behindEvent)
-  const reasons = [...new Set(causes.map((cause) => (cause instanceof Error ? cause.message : String(cause))))]
+  const reasons = [...new Set(causes.map((cause) => inWords(cause instanceof Error ? cause.message : String(cause))))]
   return new NetError(codeOf(causes), `could not ${doing}: ${reasons.join('; ')}`, error)
 }
 

@@ -1,24 +1,27 @@
 /** The libp2p node as we set it up. What each choice is against stands beside it. */
 import { noise } from '@chainsafe/libp2p-noise'
 import { yamux } from '@chainsafe/libp2p-yamux'
+import type { CircuitRelayTransportComponents } from '@libp2p/circuit-relay-v2'
 import { gossipsub } from '@libp2p/gossipsub'
 import { identify, identifyPush } from '@libp2p/identify'
 import { type ConnectionGater, FaultTolerance, type PrivateKey } from '@libp2p/interface'
-import { kadDHT, passthroughMapper } from '@libp2p/kad-dht'
+import type { KadDHTComponents } from '@libp2p/kad-dht'
 import type { MulticastDNSComponents } from '@libp2p/mdns'
 import { ping } from '@libp2p/ping'
 import { tcp } from '@libp2p/tcp'
+import type { UPnPNATComponents } from '@libp2p/upnp-nat'
+import type { WebRTCTransportComponents } from '@libp2p/webrtc'
+import type { WebSocketsComponents } from '@libp2p/websockets'
 import { createLibp2p } from 'libp2p'
 import { GOSSIP_MESSAGE_BYTES_MAX } from './net.ts'
 
 export const DHT_PROTOCOL = '/relay-node/kad/1.0.0'
+export const MAILBOX_PROTOCOL = '/relay/mailbox/1'
 
 export interface HostOptions {
   privateKey: PrivateKey
   listen: readonly string[]
   announce: readonly string[]
-  /** Whether there are bootstrap servers, so that a DHT is worth its work. */
-  dht: boolean
   gater: ConnectionGater
   inTopic(topic: string): boolean
   /** A listen address could not be used. libp2p itself only says so in its log. */
@@ -26,8 +29,13 @@ export interface HostOptions {
 }
 
 export type Host = Awaited<ReturnType<typeof createHost>>
-type Components = Pick<MulticastDNSComponents, 'addressManager' | 'logger'> &
-  Pick<Parameters<ReturnType<typeof identify>>[0], 'registrar'>
+/** What a module needs that is made after the host was, because most nodes need it late or never. */
+export type Components = MulticastDNSComponents &
+  CircuitRelayTransportComponents &
+  Omit<KadDHTComponents, 'ping'> &
+  WebRTCTransportComponents &
+  WebSocketsComponents &
+  UPnPNATComponents
 
 /** Not started yet. */
 export function createHost(options: HostOptions) {
@@ -83,13 +91,38 @@ export function createHost(options: HostOptions) {
           outboundTransform: (_topic, data) => data,
         },
       }),
-      parts: ({ addressManager, registrar, logger }: Components): Components => ({ addressManager, registrar, logger }),
-      // Private addresses are kept: a team may live on one network. Without servers it would only wait.
-      ...(options.dht
-        ? { dht: kadDHT({ protocol: DHT_PROTOCOL, clientMode: true, peerInfoMapper: passthroughMapper }) }
-        : {}),
+      parts,
     },
   })
+}
+
+/** To be called whenever the machine's addresses may have changed: libp2p holds public ones back until strangers confirm them, and none are asked here. */
+export function confirmAddresses({ services }: Host): void {
+  const { addressManager } = services.parts
+  for (const { multiaddr, type, verified } of addressManager.getAddressesWithMetadata())
+    if (type === 'transport' && !verified)
+      addressManager.confirmObservedAddr(multiaddr, { type, ttl: Number.MAX_SAFE_INTEGER })
+}
+
+function parts(components: Components): Components {
+  const { peerId, privateKey, nodeInfo, logger, events, datastore, peerStore, upgrader, connectionGater } = components
+  const { registrar, addressManager, transportManager, connectionManager, randomWalk } = components
+  return {
+    peerId,
+    privateKey,
+    nodeInfo,
+    logger,
+    events,
+    datastore,
+    peerStore,
+    upgrader,
+    connectionGater,
+    registrar,
+    addressManager,
+    transportManager,
+    connectionManager,
+    randomWalk,
+  }
 }
 
 /** TCP that tells why it could not listen. */

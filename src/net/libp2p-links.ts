@@ -1,7 +1,7 @@
 /** Connections and streams to devices, on a running host. */
 import type { Connection } from '@libp2p/interface'
 import { multiaddr } from '@multiformats/multiaddr'
-import { tidyAddresses } from './addresses.ts'
+import { pathOf, tidyAddresses } from './addresses.ts'
 import { netErrorOf } from './libp2p-errors.ts'
 import type { Host } from './libp2p-host.ts'
 import { frameStream } from './libp2p-stream.ts'
@@ -10,20 +10,21 @@ import { peerOfDevice } from './peer-id.ts'
 
 /** Eight addresses at four seconds each would be too long to wait for a fresh one. */
 const DIAL_TIMEOUT_MS = 15_000
-const LOOK_UP_TIMEOUT_MS = 8_000
+/** Agreeing on a way through two routers takes a handful of round trips, some of which a bad network loses. */
+const RELAY_TIMEOUT_MS = 20_000
 const OPEN_TIMEOUT_MS = 10_000
 /** A round trip that takes longer than this is no connection worth keeping. */
 const PROBE_TIMEOUT_MS = 3_000
 export const PING_PROTOCOL = '/ipfs/ping/1.0.0'
 
 export interface Links {
-  /** Open connections, oldest first. */
+  /** Open connections, direct ones before relayed ones, then oldest first. */
   to(device: DeviceKey): Connection[]
   all(): Connection[]
-  /** Rejects with NetError. An open connection is used as it is. */
+  /** Rejects with NetError. An open connection is used as it is, unless it is relayed. */
   dial(device: DeviceKey, addresses: readonly string[], signal: AbortSignal): Promise<void>
-  /** Addresses that the bootstrap servers know; none where they know none or there are no servers. */
-  lookUp(device: DeviceKey, signal: AbortSignal): Promise<string[]>
+  /** Opens one more connection at an address that leads through a relay. Rejects with NetError. */
+  dialThrough(address: string, signal: AbortSignal): Promise<void>
   /** On a connection that is open. Rejects with NetError. */
   openStream(device: DeviceKey, protocol: string, signal: AbortSignal): Promise<FrameStream>
   /** Milliseconds. Rejects with NetError. */
@@ -33,9 +34,15 @@ export interface Links {
   hangUp(device: DeviceKey, reason: string): void
 }
 
+export function isRelayedConnection({ remoteAddr }: Connection): boolean {
+  return pathOf(remoteAddr) === 'relayed'
+}
+
 export function createLinks(host: Host): Links {
-  const to = (device: DeviceKey): Connection[] =>
-    host.getConnections(peerOfDevice(device)).filter(({ status }) => status === 'open')
+  const to = (device: DeviceKey): Connection[] => {
+    const open = host.getConnections(peerOfDevice(device)).filter(({ status }) => status === 'open')
+    return [...open.filter((one) => !isRelayedConnection(one)), ...open.filter(isRelayedConnection)]
+  }
 
   function connectionTo(device: DeviceKey): Connection {
     const [connection] = to(device)
@@ -58,15 +65,14 @@ export function createLinks(host: Host): Links {
         throw netErrorOf('connect', error)
       }
     },
-    async lookUp(device, signal) {
+    async dialThrough(address, signal) {
       try {
-        const found = await host.peerRouting.findPeer(peerOfDevice(device), {
-          signal: AbortSignal.any([signal, AbortSignal.timeout(LOOK_UP_TIMEOUT_MS)]),
-          useCache: false, // What we have ourselves was tried already.
+        // By the transport itself: the dial queue would join this to what is being dialled already, one after the other.
+        await host.services.parts.transportManager.dial(multiaddr(address), {
+          signal: AbortSignal.any([signal, AbortSignal.timeout(RELAY_TIMEOUT_MS)]),
         })
-        return tidyAddresses(device, found.multiaddrs.map(String))
-      } catch {
-        return [] // Not found, no server reached, no servers at all: the same to a caller.
+      } catch (error) {
+        throw netErrorOf('connect through the relay', error)
       }
     },
     async openStream(device, protocol, signal) {

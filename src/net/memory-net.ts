@@ -292,6 +292,7 @@ export function createMemoryHub(system: System): MemoryHub {
       },
       setBootstrap: (addresses) => ways.set(addresses),
       bootstrap: () => ways.status(),
+      twin: () => undefined,
       async openMailbox(server, signal) {
         present()
         if (signal.aborted) throw new NetError('NET_TIMEOUT', 'given up', signal.reason)

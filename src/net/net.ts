@@ -90,14 +90,16 @@ export interface Net {
   setJoinOpen(open: boolean): void
   /** Opens /relay/join/1 to `device` at one of `addresses`. Rejects with NetError. */
   openJoin(target: { device: DeviceKey; addresses: readonly string[] }, signal: AbortSignal): Promise<FrameStream>
-  /** Makes this node findable on the same network under `tag` until the returned function is called. */
+  /** Makes this node findable under `tag`, on the same network and through the bootstrap servers, until the returned function is called. */
   advertise(tag: string): Promise<() => Promise<void>>
-  /** Devices found on the same network under `tag`; resolves with the first one, rejects with NetError when `signal` aborts. */
+  /** Devices found there under `tag`; resolves with the first one, rejects with NetError when `signal` aborts. */
   find(tag: string, signal: AbortSignal): Promise<{ device: DeviceKey; addresses: string[] }>
   /** The one set of topics this node takes part in. */
   setTopics(topics: readonly string[]): void
   /** Best effort; resolves with how many peers it was handed to. At most GOSSIP_MESSAGE_BYTES_MAX. */
   publish(topic: string, data: Uint8Array): Promise<number>
+  /** Another machine that was seen to run with our key, in words that say where; undefined where none was of late. */
+  twin(): string | undefined
   /** Every device of the team. */
   peers(): PeerStatus[]
   /** Measures a round trip, milliseconds. Rejects with NetError. */

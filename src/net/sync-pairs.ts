@@ -25,6 +25,8 @@ export interface SyncPairs {
   connected(device: DeviceKey): void
   /** Nothing connects us to it any more, or it is no teammate any more. */
   disconnected(device: DeviceKey): void
+  /** A better connection to it is open: the stream moves there. What was on its way on the old one is asked for again. */
+  renew(device: DeviceKey): void
   /** A connected teammate opened a stream. A newer one replaces an older one. */
   accept(stream: FrameStream): void
   /** Resolves when the handlers have settled, or after STOP_TIMEOUT_MS. */
@@ -49,8 +51,15 @@ export function createSyncPairs({ system, self, open, onSync }: SyncPairsParts):
   let stopped = false
 
   function reopen(device: DeviceKey, pair: Pair): void {
-    if (!pair.wanted || self > device) return
     if (pair.opening !== undefined || pair.cancelPause !== undefined || pair.live !== undefined) return
+    openNow(device, pair)
+  }
+
+  function openNow(device: DeviceKey, pair: Pair): void {
+    if (!pair.wanted || self > device) return
+    pair.opening?.abort(new Error('a better connection is open'))
+    pair.cancelPause?.()
+    pair.cancelPause = undefined
     const controller = new AbortController()
     pair.opening = controller
     open(device, controller.signal).then(
@@ -140,6 +149,10 @@ export function createSyncPairs({ system, self, open, onSync }: SyncPairsParts):
   return {
     connected(device) {
       if (!stopped) reopen(device, pairWith(device))
+    },
+    renew(device) {
+      const pair = pairs.get(device)
+      if (pair !== undefined) openNow(device, pair)
     },
     disconnected: (device) => void drop(device, 'disconnected'),
     accept(stream) {

@@ -20,7 +20,7 @@ import { carry } from './carry.ts'
 import { openThreadKeys } from './contents.ts'
 import { countRefusal, factsOf, groundOf, type Held, keepBody, rememberRefused, type Turn } from './held.ts'
 import type { Published } from './publish.ts'
-import { putEntry, putRefused, putThreadRow } from './rows.ts'
+import { putEntry, putRefused, putThreadRow, putTwin } from './rows.ts'
 import { applyPreview, authorOf, type Gained, isLacking, settle } from './settle.ts'
 import { createOf, sideOf, takeIn, type Thread } from './threads.ts'
 import { memberOfDevice, ownMember, rosterOf } from './workspace.ts'
@@ -158,6 +158,7 @@ async function admitOne(held: Held, turn: Turn, { room, work, admitted, waiting 
     }
     room.byId.delete(entry.id)
     turn.touched.add(thread)
+    noteTwin(held, turn, thread, entry)
     const arrival = { number: turn.nextArrival(), at: held.system.clock.now() }
     takeIn(thread, judged.value, arrival)
     turn.writes.push(putEntry(thread.id, { envelope: entry.envelope, arrival: arrival.number, receivedAt: arrival.at }))
@@ -181,6 +182,14 @@ function keep(
     return carry(held, turn, thread, { node, sealed }) ? 'for others' : false
   keepBody(held, turn, thread, { entry: node.entry.id, sealed })
   return 'as own'
+}
+
+/** Own words that come from a peer were lost here with a part of the store, or another machine said them. */
+function noteTwin(held: Held, turn: Turn, thread: Thread, entry: Entry): void {
+  if (entry.header.dev !== held.workspace.key.public || held.recovery.met || thread.row?.recovering === true) return
+  const seen = { thread: thread.id, entry: entry.id, at: held.system.clock.now() }
+  turn.writes.push(putTwin(seen))
+  turn.after.push(() => (held.twin.seen = seen))
 }
 
 function noteCarried(admitted: Admitted, { thread, id }: Entry): void {

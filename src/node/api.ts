@@ -207,6 +207,10 @@ export interface TeammateDevice {
   peer_id: string
   reachable: boolean
   path?: string
+  /** The bootstrap server that relays, where the path is relayed. */
+  via?: string
+  /** Why no better path is in use. */
+  why_not_direct?: string
   round_trip_ms?: number
   last_seen?: Time
   /** Its clock minus ours, where that is more than a minute. */
@@ -256,6 +260,14 @@ export interface NodeStatus extends WhoAmI {
   unread: number
   /** Entries that some device has not acknowledged yet. */
   outbox: number
+  /** The same by device, with whoever keeps some of them for it. */
+  waiting: { device: string; entries: number; stored_at: string[] }[]
+  /** Sealed bodies that are kept here for others. */
+  carried: { entries: number; bytes: number }
+  /** Whether mailboxes at the bootstrap servers are used. */
+  mailbox: boolean
+  /** Another machine that runs with this device's key, in words. */
+  twin?: string
   /** Refusals by name since the node started. */
   refused: Record<string, number>
   /** Refused entries that are kept as proof, newest first. */
@@ -300,6 +312,16 @@ export interface RefusedEntry {
   size: number
 }
 
+export interface PingedDevice {
+  /** `member/device` */
+  device: string
+  round_trip_ms?: number
+  path?: string
+  via?: string
+  why_not_direct?: string
+  failure?: string
+}
+
 /** Something happened that a front end may want to look at. `cursor` grows with local arrival order. */
 export interface NodeEvent {
   type: 'inbox' | 'thread' | 'status'
@@ -333,10 +355,7 @@ export interface NodeApi {
   useBootstrap(params: { addresses: string[] }): Promise<{ items: BootstrapServer[] }>
   dropBootstrap(params: { address: string }): Promise<{ items: BootstrapServer[] }>
   join(params: JoinParams, signal?: AbortSignal): Promise<JoinResult>
-  ping(
-    params: { handle: string },
-    signal?: AbortSignal,
-  ): Promise<{ items: { device: string; round_trip_ms?: number; path?: string; failure?: string }[] }>
+  ping(params: { handle: string }, signal?: AbortSignal): Promise<{ items: PingedDevice[] }>
   /** Calls `listener` for each event until the returned function is called. */
   onEvent(listener: (event: NodeEvent) => void): () => void
 }

@@ -11,6 +11,7 @@ import { DEFAULT_QUOTAS, type Quotas } from './quotas.ts'
 import {
   getArrival,
   getMet,
+  getTwin,
   nextRefused,
   putArrival,
   putBody,
@@ -18,6 +19,7 @@ import {
   readOutbox,
   readThreadRows,
   type ThreadRow,
+  type TwinRow,
 } from './rows.ts'
 import { createThreads, type Thread, type Threads } from './threads.ts'
 import { createWriteQueue } from './write-queue.ts'
@@ -76,6 +78,8 @@ export interface Held {
   readonly proofs: { next: number }
   /** Devices that were in sync since a part of the store was lost; undefined where nothing is lost. */
   readonly recovery: { met: ReadonlySet<Hex> | undefined }
+  /** The newest own entry that came from elsewhere and was never written here: another machine has this key. */
+  readonly twin: { seen: TwinRow | undefined }
   /** Why the last batch was not written, until one is. */
   readonly disk: { failure: StoreError | undefined }
   /** Refusals by name since the start. */
@@ -140,6 +144,7 @@ export async function openHeld(options: {
     refusedIds: new Set(),
     proofs: { next: await nextRefused(store) },
     recovery: { met: met && new Set(met) },
+    twin: { seen: await getTwin(store) },
     disk: { failure: undefined },
     refusals: new Map(),
     turn(task) {

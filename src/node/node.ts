@@ -20,7 +20,7 @@ import { DEFAULT_QUOTAS, type Quotas } from './quotas.ts'
 import { getThread, listThreads, readArtifact } from './reading.ts'
 import { clearLists, hasLists, rebuildLists } from './rebuild.ts'
 import { countStart, type StartMark } from './recovery.ts'
-import { createTeam } from './team.ts'
+import { createTeam, wayOf } from './team.ts'
 import { deviceLabel, resolveHandle, rosterOf } from './workspace.ts'
 
 export interface NodeOptions {
@@ -105,7 +105,17 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     rate: createRateLimit(() => system.clock.now()),
     announce: (published) => peers.announce(published),
   })
-  const team = createTeam({ held, net, peers, bootstrap, version, startedAt: system.clock.now() })
+  const team = createTeam({
+    held,
+    net,
+    peers,
+    bootstrap,
+    mailbox: options.mailbox === true,
+    version,
+    startedAt: system.clock.now(),
+  })
+  // Known before it starts, so that it starts once.
+  bootstrap.apply()
   await peers.start((stream) => invites.onJoin(stream))
   await invites.start()
   mailboxes?.start()
@@ -188,8 +198,8 @@ async function pingMember(
       const device = deviceLabel(held.workspace, key)
       try {
         const roundTrip = await net.ping(key, signal ?? new AbortController().signal)
-        const path = net.peers().find((peer) => peer.device === key)?.path
-        return { device, round_trip_ms: Math.round(roundTrip * 10) / 10, ...(path === undefined ? {} : { path }) }
+        const way = wayOf(net.peers().find((peer) => peer.device === key))
+        return { device, ...way, round_trip_ms: Math.round(roundTrip * 10) / 10 }
       } catch (error) {
         return { device, failure: error instanceof Error ? error.message : String(error) }
       }

@@ -316,7 +316,7 @@ export function dropBody(entry: Hex): Write {
 }
 
 // meta: arrival → the greatest arrival number given out; met → devices in sync since a part of the store was lost;
-// lists → form of the lists; starts → how often this store was started and stopped
+// lists → form of the lists; twin → an own entry that was never written here; starts → how often this store was started and stopped
 
 export function putArrival(arrival: number): Write {
   return { type: 'put', space: 'meta', key: 'arrival', value: encodeCanonical(arrival) }
@@ -338,4 +338,25 @@ export function putMet(devices: readonly Hex[] | undefined): Write {
 export async function getMet(store: Store): Promise<Hex[] | undefined> {
   const value = await store.get('meta', MET_KEY)
   return value && (decodeRow(value) as Hex[])
+}
+
+const TWIN_KEY = 'twin'
+
+/** An entry came that is signed with this device's key, and that this device never wrote. */
+export interface TwinRow {
+  readonly thread: Hex
+  readonly entry: Hex
+  /** ms */
+  readonly at: number
+}
+
+export function putTwin({ thread, entry, at }: TwinRow): Write {
+  return { type: 'put', space: 'meta', key: TWIN_KEY, value: encodeCanonical([thread, entry, at]) }
+}
+
+export async function getTwin(store: Store): Promise<TwinRow | undefined> {
+  const value = await store.get('meta', TWIN_KEY)
+  if (!value) return undefined
+  const [thread, entry, at] = decodeRow(value) as [Hex, Hex, number]
+  return { thread, entry, at }
 }

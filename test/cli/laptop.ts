@@ -40,8 +40,14 @@ export interface Laptop extends AsyncDisposable {
   terminal(args: string): Terminal
 }
 
+export interface LaptopOptions {
+  home?: string
+  /** Command and arguments in front of each command, such as those that enter a network namespace. */
+  within?: readonly string[]
+}
+
 /** A fresh laptop. At the end of its scope its node is killed and its home removed. */
-export function laptop(options: { home?: string } = {}): Laptop {
+export function laptop(options: LaptopOptions = {}): Laptop {
   const folder = mkdtempSync(join(tmpdir(), 'relay-'))
   const env: NodeJS.ProcessEnv = {
     ...process.env,
@@ -50,15 +56,16 @@ export function laptop(options: { home?: string } = {}): Laptop {
     TZ: 'UTC',
   }
   const home = homePaths(env)
-  const argv = (args: string) => [PROGRAM, ...words(args)]
+  const [command = process.execPath, ...argv] = [...(options.within ?? []), process.execPath, PROGRAM]
+  const start = (args: string, all: NodeJS.ProcessEnv) =>
+    spawn(command, [...argv, ...words(args)], { env: all, stdio: 'pipe' })
 
   return {
     home,
     env,
-    run: (args, { input, env: more } = {}) =>
-      finish(spawn(process.execPath, argv(args), { env: { ...env, ...more }, stdio: 'pipe' }), input),
-    spawn: (args) => spawn(process.execPath, argv(args), { env, stdio: 'pipe' }),
-    terminal: (args) => openTerminal(argv(args), env),
+    run: (args, { input, env: more } = {}) => finish(start(args, { ...env, ...more }), input),
+    spawn: (args) => start(args, env),
+    terminal: (args) => openTerminal([command, ...argv, ...words(args)], env),
     async [Symbol.asyncDispose]() {
       await killNode(home)
       rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
@@ -115,8 +122,8 @@ function readJson(stdout: string, stderr: string): Record<string, unknown> {
   }
 }
 
-function openTerminal(argv: string[], env: NodeJS.ProcessEnv): Terminal {
-  const screen = pty.spawn(process.execPath, argv, { cols: 120, rows: 60, env })
+function openTerminal([command = '', ...argv]: string[], env: NodeJS.ProcessEnv): Terminal {
+  const screen = pty.spawn(command, argv, { cols: 120, rows: 60, env })
   let raw = ''
   let seen = 0
   let wake = Promise.withResolvers<void>()

@@ -1,6 +1,17 @@
 import { multiaddr } from '@multiformats/multiaddr'
 import { describe, expect, test } from 'vitest'
-import { addressesByDevice, createAddressBook, pathOf, tidyAddresses } from '../../src/net/addresses.ts'
+import {
+  addressesByServer,
+  circuitAddress,
+  createAddressBook,
+  isRelayed,
+  pathOf,
+  placeOf,
+  punchAddress,
+  relayOf,
+  stunUrl,
+  tidyAddresses,
+} from '../../src/net/addresses.ts'
 import { deviceOfKey, deviceOfPeer, peerOfDevice, privateKeyOfSeed } from '../../src/net/peer-id.ts'
 import { seedOf } from './world.ts'
 
@@ -47,21 +58,57 @@ describe('addresses', () => {
         '/ip4/8.8.8.8/tcp/1',
         '/dns4/example.org/tcp/1',
         `/ip4/8.8.8.8/tcp/1${end}/p2p-circuit`,
+        punchAddress(OTHERS, device),
+        `/webrtc${end}`,
       ].map((address) => pathOf(multiaddr(address))),
-    ).toEqual(['same network', 'same network', 'same network', 'direct', 'direct', 'relayed'])
+    ).toEqual([
+      'same network',
+      'same network',
+      'same network',
+      'direct',
+      'direct',
+      'relayed',
+      'hole-punched',
+      'hole-punched',
+    ])
   })
 
-  test('of bootstrap servers are told apart by their keys', () => {
+  test('through a relay name the relay and lead to the device', () => {
+    const circuit = circuitAddress(OTHERS, device)
+    expect(circuit).toBe(`${OTHERS}/p2p-circuit${end}`)
+    expect([circuit, `${OTHERS}/p2p-circuit`, OTHERS, 'nonsense'].map(isRelayed)).toEqual([true, true, false, false])
+    expect([circuit, `${OTHERS}/p2p-circuit`, OTHERS].map(relayOf)).toEqual([other, other, undefined])
+    expect(tidyAddresses(device, [`${OTHERS}/p2p-circuit`])).toEqual([circuit])
+  })
+
+  test('tell people the place, and the server that answers STUN', () => {
+    const all = [
+      '/ip4/10.0.0.9/tcp/1',
+      '/ip6/::1/tcp/4001/ws',
+      '/dns4/relay.example/tcp/443/wss',
+      'nonsense',
+      '/webrtc',
+    ]
+    expect(all.map(placeOf)).toEqual(['10.0.0.9:1', '[::1]:4001', 'relay.example:443', 'nonsense', '/webrtc'])
+    expect(all.map(stunUrl)).toEqual([
+      'stun:10.0.0.9:3478',
+      'stun:[::1]:3478',
+      'stun:relay.example:3478',
+      undefined,
+      undefined,
+    ])
+  })
+
+  test('of bootstrap servers are told apart by their keys, and those without a key are named', () => {
     const own = [`/ip4/10.0.0.2/tcp/1${end}`, `/dns4/example.org/tcp/1${end}`]
-    expect(addressesByDevice([...own, OTHERS])).toEqual(
-      new Map([
+    const nameless = ['', 'nonsense', '/ip4/10.0.0.2/tcp/1', `${own[0] ?? ''}/p2p-circuit`]
+    expect(addressesByServer([...own, ...nameless, OTHERS, OTHERS])).toEqual({
+      servers: new Map([
         [device, own],
         [other, [OTHERS]],
       ]),
-    )
-    for (const bad of ['', 'nonsense', '/ip4/10.0.0.2/tcp/1', `${own[0] ?? ''}/p2p-circuit`]) {
-      expect(() => addressesByDevice([bad])).toThrow(expect.objectContaining({ code: 'NET_FAILED' }))
-    }
+      nameless,
+    })
   })
 })
 
@@ -76,6 +123,14 @@ describe('the address book', () => {
     book.proven(device, at(1))
     expect(book.dialable(device)).toEqual([at(1), at(2), at(3), at(4)])
     expect(book.fresh(device)).toEqual([at(1), at(3)])
+  })
+
+  test('keeps no way through a relay', () => {
+    const book = createAddressBook()
+    book.proven(device, at(1))
+    book.proven(device, circuitAddress(OTHERS, device))
+    book.announced(device, [at(2), circuitAddress(OTHERS, device)])
+    expect(book.dialable(device)).toEqual([at(1), at(2)])
   })
 
   test('tells news from what it knew, and forgets', () => {

@@ -69,7 +69,7 @@ describe('connections over libp2p', () => {
     await until(() => a.syncsRunning === 1)
     first.process.kill('SIGKILL')
     await until(() => a.syncsRunning === 0 && a.net.peers()[0]?.connected === false)
-    await until(() => a.net.peers()[0]?.lastFailure?.includes('ECONNREFUSED') === true)
+    await until(() => a.net.peers()[0]?.lastFailure?.includes('nobody listens at') === true)
     await child('b', first.address.replace(/\/p2p\/.*/, ''), a.net.device)
     await until(() => a.syncsRunning === 1)
     expect(a.net.peers()[0]?.lastFailure).toBeUndefined()
@@ -140,7 +140,7 @@ describe('connections over libp2p', () => {
     toA.silence()
     b.net.setTeam(new Map([[a.net.device, a.net.addresses()]]))
     jump(60_000)
-    await until(() => b.changes.some(({ connected }) => !connected) && a.changes.some(({ connected }) => !connected))
+    await until(() => b.changes.some(({ connected }) => !connected) && a.syncs.length > 1)
     await until(() => a.syncsRunning === 1 && b.syncsRunning === 1)
     await gossipBothWays(a, b, 'after')
   })
@@ -186,9 +186,5 @@ describe('connections over libp2p', () => {
     )
     b.net.setTeam(new Map([[a.net.device, []]]))
     await until(() => a.syncsRunning === 1)
-  })
-
-  test('a bootstrap address without a key is refused', async () => {
-    expect((await netError(world.makeWith('a', { bootstrap: ['/ip4/127.0.0.1/tcp/1'] }))).code).toBe('NET_FAILED')
   })
 })

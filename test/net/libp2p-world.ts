@@ -6,26 +6,31 @@ import type { DeviceKey, Net } from '../../src/net/net.ts'
 import { realSystem } from '../../src/system.ts'
 import { seedOf, type World } from './world.ts'
 
+export interface NodeOptions extends Partial<Libp2pNetOptions> {
+  /** Addresses of bootstrap servers. */
+  bootstrap?: readonly string[]
+}
+
 export interface Libp2pWorld extends World {
-  makeWith(name: string, options: Partial<Libp2pNetOptions>): Promise<Net>
+  makeWith(name: string, options: NodeOptions): Promise<Net>
 }
 
 export function libp2pWorld(): Libp2pWorld {
   const nets: Net[] = []
   const places = new Map<DeviceKey, string>()
 
-  async function makeWith(name: string, options: Partial<Libp2pNetOptions>): Promise<Net> {
+  async function makeWith(name: string, { bootstrap = [], ...options }: NodeOptions): Promise<Net> {
     const plain = {
       seed: seedOf(name),
       listen: ['/ip4/127.0.0.1/tcp/0'],
       lan: false,
-      bootstrap: [],
       system: realSystem(),
       ...options,
     }
     const listen = places.get(name)
     const net = await createLibp2pNet(listen === undefined ? plain : { ...plain, listen: [listen] })
     nets.push(net)
+    net.setBootstrap(bootstrap)
     const { start } = net
     net.start = async (handlers) => {
       await start(handlers)

@@ -8,7 +8,6 @@ const net = await createLibp2pNet({
   seed: seedOf(name),
   listen: [listen],
   lan: false,
-  bootstrap: [],
   system: realSystem(),
 })
 await net.start({

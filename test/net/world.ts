@@ -39,6 +39,8 @@ export interface Diary {
   frames: Uint8Array[]
   gossip: { topic: string; text: string; from: DeviceKey }[]
   changes: { device: DeviceKey; connected: boolean; addresses: string[] }[]
+  /** Whether a bootstrap server came or went. */
+  changedServers: boolean[]
   /** What the next handlers do; replaced by tests. */
   onSync(stream: FrameStream): Promise<void>
   onJoin(stream: FrameStream): Promise<void>
@@ -63,6 +65,7 @@ export function diary(net: Net): Diary {
     frames: [],
     gossip: [],
     changes: [],
+    changedServers: [],
     onSync: (stream) => readAll(stream, (frame) => void book.frames.push(frame)),
     onJoin: (stream) => readAll(stream, (frame) => void book.frames.push(frame)),
     verdict: () => 'accept',
@@ -87,7 +90,7 @@ export function diary(net: Net): Diary {
         return book.verdict(text)
       },
       onPeerChange: (change) => void book.changes.push(change),
-      onBootstrapChange: () => undefined,
+      onBootstrapChange: ({ connected }) => void book.changedServers.push(connected),
     },
   }
   return book

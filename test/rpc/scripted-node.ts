@@ -215,6 +215,9 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
         forks: [],
         roster: { position: 3, forked: false },
         bootstrap: [],
+        waiting: [],
+        carried: { entries: 0, bytes: 0 },
+        mailbox: false,
         clock_ms: 0,
       }
     },
