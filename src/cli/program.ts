@@ -42,7 +42,8 @@ export function createProgram({ version, runner, write }: ProgramOptions): Progr
   }
 
   function runs<Options>(target: Program, load: () => Promise<Command<Options>>): void {
-    target.action(() => runner(load, target.args, target.opts<Options & CommonOptions>()))
+    // What follows a command below another is taken for an option of the upper one, where both have it.
+    target.action(() => runner(load, target.args, target.optsWithGlobals<Options & CommonOptions>()))
   }
 
   runs(
