@@ -5,7 +5,7 @@ import { carryAnew } from './carry.ts'
 import type { Held } from './held.ts'
 import { markRead } from './reading.ts'
 import { markRecovering } from './recovery.ts'
-import { decodeRow, putArrival, putMet } from './rows.ts'
+import { decodeRow, putArrival, putMet, readThreadRows } from './rows.ts'
 import { settle } from './settle.ts'
 
 /** Counts up whenever the form of a list changes. */
@@ -18,11 +18,21 @@ export async function hasLists(store: Store): Promise<boolean> {
   return value !== undefined && decodeRow(value) === LISTS_VERSION
 }
 
-/** Empties the lists and finds the greatest arrival number that was given out. To be done before the node reads them. */
+/**
+ * Empties the lists and finds the greatest arrival number that was given out. To be done before the
+ * node reads them. A row of a thread that has no entries any more would say that it is held.
+ */
 export async function clearLists(store: Store): Promise<void> {
   let arrival = 0
-  for await (const [key] of store.range('entry')) arrival = Math.max(arrival, Number(key.slice(key.indexOf('/') + 1)))
+  const threads = new Set<Hex>()
+  for await (const [key] of store.range('entry')) {
+    const [thread = '', number] = key.split('/')
+    threads.add(thread)
+    arrival = Math.max(arrival, Number(number))
+  }
   const writes: Write[] = [putArrival(arrival)]
+  for await (const [thread] of readThreadRows(store))
+    if (!threads.has(thread)) writes.push({ type: 'del', space: 'thread', key: thread })
   for (const space of ['inbox', 'outbox', 'carried'] satisfies Space[])
     for await (const [key] of store.range(space)) writes.push({ type: 'del', space, key })
   await store.batch(writes)
