@@ -65,9 +65,10 @@ function completedFinality(view: View, lead: Node): Finality {
 
 /** Recipient devices, not fenced, that could still complete without knowing of a complete. */
 function waitedForAfterComplete(view: View, lead: Node): Hex[] {
-  const effective = effectiveCompletes(view)
-  const isAfterComplete = (node: Node) => effective.some((complete) => complete === node || isBefore(complete, node))
   const unfenced = withFences(view, [])
+  // What a later fence cuts was known all the same: else a fence could make open again what was final.
+  const effective = effectiveCompletes(unfenced)
+  const isAfterComplete = (node: Node) => effective.some((complete) => complete === node || isBefore(complete, node))
   const listed = ofKind(view, 'create')[0]?.entry.header.ctl.recipients ?? []
   const devices = new Set(listed.filter((device) => !isFenced(view, device)))
   const wraps = ofKind(view, 'wrap').filter((wrap) => wrap.side === 'recipient' && !isVoid(unfenced, wrap))

@@ -932,8 +932,8 @@ class Outcome:
         return silent | {accept.dev for accept in under.accepts()}
 
     def missing_for_complete(self):
-        create, completes = self.thread.create, self.completes()
-        lead, unfenced = self.lead(completes), self.under([])
+        create, unfenced = self.thread.create, self.under([])
+        lead, completes = self.lead(self.completes()), unfenced.completes()
         fenced = {fence.ctl["device"] for fence in self.kind("fence")}
 
         def after(entry):

@@ -88,9 +88,9 @@ export function carry(held: Held, turn: Turn, thread: Thread, body: { node: Node
   return true
 }
 
-/** Whether a body of a thread of others is not here, and somebody waits for it. */
+/** Whether a body of a thread of others is not here, and somebody waits for it. Never, where nothing is carried. */
 export function lacksForOthers(held: Held, thread: Thread): boolean {
-  return missingNodes(thread).some(awaitedIn(held, thread))
+  return held.quotas.carried > 0 && missingNodes(thread).some(awaitedIn(held, thread))
 }
 
 /** Bodies of a thread of others that are not here and would be kept. */

@@ -51,6 +51,8 @@ export interface Node extends NodeApi {
 }
 
 interface NodeMemory {
+  /** Threads of which something is held, those of others included. */
+  threads: number
   /** Entries that wait for what they build on. */
   waiting: number
   /** Ids of refused entries. */
@@ -157,6 +159,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   return {
     ...guarded(api),
     memory: () => ({
+      threads: held.facts.size,
       waiting: peers.waiting(),
       refusedIds: held.refusedIds.size,
       outbox: [...held.outbox.values()].reduce((sum, items) => sum + items.size, 0),

@@ -6,6 +6,7 @@
  */
 import { encodeSync, type Hex, type SyncMessage } from '../../protocol/index.ts'
 import type { FrameStream } from '../net/net.ts'
+import type { Asking } from './asking.ts'
 
 /** Batches that may be under way to a peer that has not said it took them in. */
 const CREDIT_COUNT = 4
@@ -24,8 +25,17 @@ export interface Outbound {
   answer(name: string, batches: () => AsyncIterable<SyncMessage>): void
   /** Says what the newest entries of a thread are; only the last word on each thread is said. */
   tell(thread: Hex, heads: Hex[]): void
-  /** Asks for the rest of a thread, by the message that `question` makes when its turn comes. */
-  ask(thread: Hex): void
+  /**
+   * Asks for the rest of a thread, by the message that `question` makes when its turn comes, unless
+   * `isNeeded` says then that it is here already.
+   */
+  ask(thread: Hex, isNeeded?: () => boolean): void
+  /** Calls `tell` when it is this peer's turn to catch us up. */
+  catchUp(tell: () => void): void
+  /** The peer has named what differs, and it was asked for: its turn ends when that is here. */
+  named(): void
+  /** Nothing differs: the peer's turn ends. */
+  caughtUp(): void
   /** The peer has given all it has of a thread. */
   answered(thread: Hex): void
   /** The peer took one batch in. */
@@ -39,21 +49,25 @@ export interface OutboundParts {
   readonly stream: FrameStream
   /** What is asked about a thread. */
   question(thread: Hex): Promise<SyncMessage>
+  /** What other conversations ask. `wake` is to be called when one of them has its answer. */
+  asking: Asking
   /** All questions are answered, and some that were too many at once were let go. */
   onForgotten(): void
 }
 
-export function createOutbound({ stream, question, onForgotten }: OutboundParts): Outbound {
+export function createOutbound({ stream, question, asking, onForgotten }: OutboundParts): Outbound {
   const short: SyncMessage[] = []
   const answers = new Map<string, () => AsyncIterable<SyncMessage>>()
   const news = new Map<Hex, Hex[]>()
-  const toAsk = new Set<Hex>()
+  const toAsk = new Map<Hex, () => boolean>()
   const asked = new Set<Hex>()
   let forgotten = false
+  let named = false
   let current: AsyncIterator<SyncMessage> | undefined
   let credit = CREDIT_COUNT
   let wake = () => {}
   let ended = false
+  const asker = asking.join(() => wake())
 
   async function nextBatch(): Promise<SyncMessage | undefined> {
     while (credit > 0) {
@@ -75,14 +89,28 @@ export function createOutbound({ stream, question, onForgotten }: OutboundParts)
 
   async function nextQuestion(): Promise<SyncMessage | undefined> {
     if (asked.size >= ASKED_COUNT_MAX) return undefined
-    for (const thread of toAsk) {
+    for (const [thread, isNeeded] of toAsk) {
       // What is asked already is asked again when its answer is here, since something newer may have come.
       if (asked.has(thread)) continue
-      toAsk.delete(thread)
-      asked.add(thread)
-      return question(thread)
+      if (!isNeeded()) toAsk.delete(thread)
+      else if (asker.claim(thread)) {
+        toAsk.delete(thread)
+        asked.add(thread)
+        return question(thread)
+      }
     }
+    if (toAsk.size > 0 || asked.size > 0) return undefined
+    // All that the peer named is here, or was asked for in vain.
+    if (forgotten) {
+      forgotten = false
+      onForgotten()
+    } else if (named) caughtUp()
     return undefined
+  }
+
+  function caughtUp(): void {
+    named = false
+    asker.caughtUp()
   }
 
   function nextNews(): SyncMessage | undefined {
@@ -102,17 +130,19 @@ export function createOutbound({ stream, question, onForgotten }: OutboundParts)
     say: (message) => queue(() => short.push(message)),
     answer: (name, batches) => queue(() => answers.set(name, batches)),
     tell: (thread, heads) => queue(() => news.set(thread, heads)),
-    ask: (thread) =>
+    ask: (thread, isNeeded = () => true) =>
       queue(() => {
-        if (toAsk.size < TO_ASK_COUNT_MAX) toAsk.add(thread)
+        if (toAsk.has(thread) || toAsk.size < TO_ASK_COUNT_MAX) toAsk.set(thread, isNeeded)
         else forgotten = true
       }),
-    answered(thread) {
-      queue(() => asked.delete(thread))
-      if (!forgotten || toAsk.size > 0 || asked.size > 0) return
-      forgotten = false
-      onForgotten()
-    },
+    answered: (thread) =>
+      queue(() => {
+        asked.delete(thread)
+        asker.release(thread)
+      }),
+    catchUp: (tell) => asker.catchUp(tell),
+    named: () => queue(() => (named = true)),
+    caughtUp,
     taken: () => queue(() => (credit = Math.min(credit + 1, CREDIT_COUNT))),
     async run() {
       while (!ended) {
@@ -124,6 +154,7 @@ export function createOutbound({ stream, question, onForgotten }: OutboundParts)
     },
     end() {
       ended = true
+      asker.leave()
       wake()
     },
   }

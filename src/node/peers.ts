@@ -13,6 +13,7 @@ import type { FrameStream, GossipVerdict, Net, NetHandlers } from '../net/net.ts
 import { admit, type Admitted, createWaitingRoom, type WaitingRoom } from './admit.ts'
 import { carriedFor, wantedToCarry } from './carry.ts'
 import { noteCarrier } from './carriers.ts'
+import { createAsking } from './asking.ts'
 import { countRefusal, type Held } from './held.ts'
 import type { Published } from './publish.ts'
 import { recoveredWith } from './recovery.ts'
@@ -64,6 +65,7 @@ export function createPeers(options: PeersParts): Peers {
   const { held, net, onMet, onTeam, onAway, onGone, onServer } = options
   const { workspace, system } = held
   const room = createWaitingRoom()
+  const asking = createAsking(system.clock)
   const sessions = new Map<Hex, SyncSession>()
   const rows = new Map<Hex, PeerRow>()
   /** Peers whose rows changed since they were last written. */
@@ -136,6 +138,7 @@ export function createPeers(options: PeersParts): Peers {
       held,
       room,
       stream,
+      asking,
       onAdmitted,
       onWorkspaceChanged: workspaceChanged,
       onInSync: (device) => {

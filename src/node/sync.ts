@@ -22,10 +22,11 @@ import type { FrameStream } from '../net/net.ts'
 import { admit, type Admitted, admitBodies, admitWaiting, type WaitingRoom } from './admit.ts'
 import { createApart } from './apart.ts'
 import { wantedToCarry } from './carry.ts'
-import { countRefusal, type Held } from './held.ts'
+import type { Asking } from './asking.ts'
+import { countRefusal, type Held, type ThreadFacts } from './held.ts'
 import { createOutbound } from './outbound.ts'
 import { missingBodies, sideOf, type Thread, threadDevices } from './threads.ts'
-import { heldPrekeysDigest, rosterOf, rosterSuffix } from './workspace.ts'
+import { heldPrekeysDigest, memberOfDevice, rosterOf, rosterSuffix } from './workspace.ts'
 import { takePrekeys, takeRoster } from './workspace-news.ts'
 
 const BATCH_SIZE_BYTES = 256 * 1024
@@ -40,6 +41,7 @@ export interface SyncOptions {
   readonly held: Held
   readonly room: WaitingRoom
   readonly stream: FrameStream
+  readonly asking: Asking
   /** Something was taken in: receipts are to be announced, gaps to be filled. */
   readonly onAdmitted: (from: Hex, admitted: Admitted) => void
   /** The roster or a prekey changed. */
@@ -71,6 +73,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
   const { workspace } = held
   const out = createOutbound({
     stream,
+    asking: options.asking,
     question: async (thread) => ({ t: 'vector', th: thread, tips: await read(thread, tipsOf) }),
     // The peer names again what still differs.
     onForgotten: () => say({ t: 'digests', buckets: held.buckets() }),
@@ -149,7 +152,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
       answeredTo = said
       sayHello()
     }
-    say({ t: 'digests', buckets: held.buckets() })
+    out.catchUp(() => say({ t: 'digests', buckets: held.buckets() }))
   }
 
   async function onRoster(message: SyncMessageOf<'roster'>): Promise<void> {
@@ -163,18 +166,34 @@ export function createSyncSession(options: SyncOptions): SyncSession {
   }
 
   function onDigests(message: SyncMessageOf<'digests'>): void {
-    if (apart.isAllLeft(message.buckets)) options.onInSync(stream.device)
+    if (apart.isAllLeft(message.buckets)) {
+      out.caughtUp()
+      options.onInSync(stream.device)
+    }
     const differing = new Set(differingBuckets(message.buckets, held.buckets()))
     if (differing.size === 0) return
     const threads = [...held.facts].flatMap(([thread, facts]): [Hex, Hex][] =>
       differing.has(bucketOf(thread)) ? [[thread, facts.headsDigest]] : [],
     )
-    for (const batch of inBatches(threads, () => 72)) say({ t: 'threads', threads: batch })
+    // An empty list says that there is nothing to ask for.
+    for (const batch of threads.length > 0 ? inBatches(threads, () => 72) : [[]]) say({ t: 'threads', threads: batch })
   }
 
   function onThreads(message: SyncMessageOf<'threads'>): void {
-    for (const [thread, digest] of message.threads)
-      if (held.facts.get(thread)?.headsDigest !== digest && !apart.isLeft(thread, digest)) out.ask(thread)
+    for (const [thread, digest] of message.threads) {
+      const isNeeded = (): boolean => {
+        const facts = held.facts.get(thread)
+        return facts?.headsDigest !== digest || facts.recovering || (facts.lacking && mayHaveBodies(facts))
+      }
+      if (held.facts.get(thread)?.headsDigest !== digest && !apart.isLeft(thread, digest)) out.ask(thread, isNeeded)
+    }
+    out.named()
+  }
+
+  /** Of a thread of others, bodies that might be carried are worth asking a device of its members for, and no other. */
+  function mayHaveBodies({ side, sender, recipient }: ThreadFacts): boolean {
+    const member = memberOfDevice(workspace, stream.device)?.id
+    return side !== null || member === sender || member === recipient
   }
 
   /** Looks at a thread in the write queue, where memory and disk agree. */
@@ -295,7 +314,11 @@ export function createSyncSession(options: SyncOptions): SyncSession {
     // The header may be here by way of someone who had no body for us.
     const lacks = (thread: Thread) =>
       message.heads.some((head) => !thread.graph.byId.has(head)) || wanted(thread).length > 0
-    if (!(await read(message.th, lacks))) return
+    if (!(await read(message.th, lacks))) {
+      // It is said until it is acknowledged: what came in a delivery that never ended has no receipt yet.
+      const admitted = await admit(held, room, { from: stream.device, items: [], thread: message.th })
+      return options.onAdmitted(stream.device, admitted)
+    }
     held.system.clock.after(GOSSIP_GRACE_MS, () => {
       void read(message.th, lacks).then(
         (still) => {

@@ -151,3 +151,27 @@ test('a key that is not the one which the header commits to opens nothing: one c
   expect(await openContent(at.held, thread, story.create)).toMatchObject({ state: 'unreadable' })
   expect(thread.row?.preview).toBeNull()
 })
+
+test('what came in a delivery that its peer never ended is acknowledged when the peer says again that it is there', async () => {
+  const world = await stoppedAcme('frank', 'mallory')
+  const bob = world.laptop('bob')
+  await bob.start()
+  const peer = await impersonate(world, world.laptop('mallory'))
+  const talk = await peer.meet(bob)
+  const story = await sealedStory({
+    workspace: peer.workspace,
+    disk: bob.disk,
+    from: mallory,
+    to: actor('bob'),
+    dice: dice('never ended'),
+    body: { summary: 'there is more', artifacts: [] },
+  })
+  const { id } = story.create
+  const receipts = (): number => talk.heard.filter((message) => message.t === 'heads' && message.th === id).length
+  await talk.say(entriesMessage(id, [story.first]))
+  await talk.hear('got')
+  expect(receipts()).toBe(0)
+  await talk.say({ t: 'heads', th: id, heads: [id] })
+  await talk.hear('heads')
+  expect(receipts()).toBe(1)
+})

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { FRAME_SIZE_BYTES_MAX, parseSync, type SyncMessage } from '../../protocol/index.ts'
 import type { FrameStream } from '../../src/net/net.ts'
+import { createAsking } from '../../src/node/asking.ts'
 import { createOutbound } from '../../src/node/outbound.ts'
+import { testClock } from './clock.ts'
 
 const id = (n: number): string => n.toString(16).padStart(64, '0')
 
@@ -49,7 +51,7 @@ async function settled(): Promise<void> {
 
 function outboundTo({ stream }: { stream: FrameStream }, onForgotten = () => {}) {
   const question = (thread: string): Promise<SyncMessage> => Promise.resolve({ t: 'vector', th: thread, tips: [] })
-  return createOutbound({ stream, question, onForgotten })
+  return createOutbound({ stream, question, asking: createAsking(testClock()), onForgotten })
 }
 
 test('a batch that waits for room keeps no short message back', async () => {

@@ -24,6 +24,9 @@ import { actor, dice, seedOf } from '../cast.ts'
 import { type TestClock, testClock } from './clock.ts'
 import { createDisk, type Disk } from './disk.ts'
 
+/** What a node is told when it starts. */
+type Settings = Partial<Pick<NodeOptions, 'rebuild' | 'quotas' | 'bootstrap' | 'mailbox'>>
+
 export interface Laptop {
   readonly name: string
   /** Its device key. */
@@ -35,8 +38,8 @@ export interface Laptop {
   /** The net of the node that is running. */
   readonly net: Net
   readonly running: boolean
-  /** `rebuild`: as after a repair of its store. */
-  start(options?: Partial<Pick<NodeOptions, 'rebuild' | 'quotas' | 'bootstrap' | 'mailbox'>>): Promise<void>
+  /** `rebuild`: as after a repair of its store. `through`: what its node is given in place of the net. */
+  start(options?: Settings & { through?: (net: Net) => Net }): Promise<void>
   stop(): Promise<void>
   restart(): Promise<void>
 }
@@ -94,8 +97,8 @@ async function emptyWorld(): Promise<World & { place(name: string, disk: Disk): 
       get running() {
         return current !== undefined
       },
-      async start(more = {}) {
-        const net = hub.net(device, system)
+      async start({ through = (net: Net) => net, ...more } = {}) {
+        const net = through(hub.net(device, system))
         const options = { store: disk.open(), net, system, seed: seedOf('device', name), version: '0.0.0' }
         const node = await openNode({ ...options, ...more, deviceName: `${name}-laptop` })
         node.onEvent(ring)

@@ -34,6 +34,21 @@ describe('what is promised holds in every history', () => {
   })
 })
 
+describe('histories that once broke a promise', () => {
+  test.each([
+    [
+      'a fence took its effect from the complete by which the other laptop was known to know of one',
+      'fenced-completer',
+      'r0 accept @0; r0 accept @0; r0 complete @1; r1 complete @2; s0 ack @0,3; s0 fence r0 @5',
+      'completed, final',
+    ],
+  ])('%s', (_, world, text, end) => {
+    const { lines, violations } = replay(RULES, worldOf(world), text)
+    expect(violations).toEqual([])
+    expect(lines.at(-1)).toMatch(new RegExp(`→ ${end}$`))
+  })
+})
+
 describe('the known exceptions are needed', () => {
   function walk(world: string, text: string) {
     const { lines, violations, history } = replay(RULES, worldOf(world), text)

@@ -89,6 +89,24 @@ export const FINALITY_HISTORIES: readonly HistoryCase[] = [
     },
   },
   {
+    name: 'complete-and-a-fence-that-cuts-what-another-built-on',
+    title: 'A final complete stays final when a fence takes the effect from the other laptop’s own complete.',
+    shows: ['final', 'fence', 'fork'],
+    tell() {
+      const workspace = team([frank, frank2])
+      const h = record(begin({ workspace, recipients: [frank, frank2] }))
+      const old = { header: { ros: workspace.roster().point } }
+      workspace.write('remove-device', { device: frank.device })
+      const accept = h.say(frank, 'accept', {}, { ...old, past: [h.create] })
+      const complete = h.say(frank, 'complete', {}, { ...old, past: [accept] })
+      const twin = h.say(frank, 'accept', {}, { ...old, past: [h.create] })
+      h.say(frank2, 'complete', { outcome: 'partial' }, { ...old, past: [twin] })
+      const ack = h.say(bob, 'ack', {}, { past: [complete] })
+      h.say(bob, 'fence', { device: frank.device }, { past: [ack] })
+      return h.ends({ status: 'completed', final: true, accept, complete, cut: [twin], forked: [frank] })
+    },
+  },
+  {
     name: 'complete-and-a-laptop-added-before-it',
     title: 'A complete waits for a laptop that was added before it.',
     shows: ['final', 'added device'],

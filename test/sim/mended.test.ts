@@ -10,6 +10,8 @@ const MENDED: readonly (readonly [seed: number, wrong: string])[] = [
     'a body of an entry that a third peer had brought was asked of nobody once one’s own words had acknowledged it',
   ],
   [88, 'a body that an old disk had lost was asked of nobody who had it'],
+  [3354, 'a recipient that forked across a cancel took its accept back, which is known, and it was called a violation'],
+  [6073, 'what came in a delivery that never ended was not acknowledged'],
   [12, 'what had come while a thread recovered was never acknowledged'],
   [105, 'after a loss a new thread of a peer waited ten minutes for the next beacon'],
 ]

@@ -97,7 +97,7 @@ const MUTANTS: readonly Mutant[] = [
   { node: 'never pulls what gossip lost', defects: { mute: ['vector', 'ids'] }, seeds: [1, 5], by: ['converged'] },
   { node: 'asks for no body', defects: { mute: ['want'] }, seeds: [1, 60], by: ['converged'] },
   { node: 'acknowledges before the body is there', break: 'bodies', seeds: [1, 60], by: ['told'] },
-  { node: 'trusts an old disk', defects: { noStartMark: true }, seeds: [40, 60], by: ['honest', 'twin'] },
+  { node: 'trusts an old disk', defects: { noStartMark: true }, seeds: [60, 200], by: ['honest', 'twin'] },
   {
     node: 'has no write queue',
     break: 'queue',

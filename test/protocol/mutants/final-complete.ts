@@ -155,6 +155,14 @@ export const FINAL_COMPLETE_MUTANTS: readonly Mutant[] = [
   },
   {
     rule: 'E7',
+    name: 'what a fence cuts was never known',
+    file: 'final.ts',
+    from: 'const effective = effectiveCompletes(unfenced)',
+    to: 'const effective = effectiveCompletes(view)',
+    vector: 'thread/complete-and-a-fence-that-cuts-what-another-built-on.json',
+  },
+  {
+    rule: 'E7',
     name: 'a complete waits for the sender’s added devices',
     file: 'final.ts',
     from: "wrap.side === 'recipient' && !isVoid(unfenced, wrap))",

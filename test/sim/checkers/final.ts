@@ -17,6 +17,14 @@ export function finalChecker(scene: Scene): Checker {
     )
   }
 
+  /** Known exception: where a cancel crossed, a recipient device that forks takes back its own accept and what was built on it. */
+  function isTakenBack(thread: Hex): boolean {
+    const entries = entriesOfThread(scene, thread)
+    const forked = forkedIn(entries)
+    const hasCancel = entries.some((entry) => entry.header.kind === 'cancel')
+    return hasCancel && (createHeader(scene, thread)?.ctl.recipients.some((device) => forked.has(device)) ?? false)
+  }
+
   return {
     name,
     restored(holder) {
@@ -29,7 +37,8 @@ export function finalChecker(scene: Scene): Checker {
       if (before !== undefined) {
         const stays = row.final && (row.status === before || (before === 'accepted' && row.status === 'completed'))
         const moves = before === 'accepted' && row.status === 'completed'
-        if (!stays && !moves && !isMisled(holder, thread))
+        const isKnown = before !== 'cancelled' && row.status === 'cancelled' && isTakenBack(thread)
+        if (!stays && !moves && !isKnown && !isMisled(holder, thread))
           scene.violated(
             name,
             `${holder.name} showed ${thread.slice(0, 8)} as finally ${before}, and now as ${row.status}, final ${row.final}`,
