@@ -24,6 +24,8 @@ import { currentKey, currentTopic, memberOfDevice, rosterOf, teamDevices } from 
 
 const RETRY_MS = 5000
 const BEACON_MS = 10 * 60 * 1000
+/** Threads that others are told of when a device goes away. The beacon tells of all. */
+const TOLD_THREADS_COUNT_MAX = 32
 /** Entries of one author that gossip forwards: a burst, then a steady rate. */
 const GOSSIP_BURST_COUNT = 400
 const GOSSIP_PER_SECOND_COUNT = 100
@@ -120,6 +122,14 @@ export function createPeers(options: PeersParts): Peers {
       .catch((error: unknown) => system.log.warn('could not read a thread', { thread, error: String(error) }))
   }
 
+  /** A device went away before it acknowledged everything: whoever can may keep the newest of it. */
+  async function tellOthers(device: Hex): Promise<void> {
+    for (const thread of [...new Set(held.outbox.get(device)?.values())].slice(-TOLD_THREADS_COUNT_MAX)) {
+      const heads = await held.turn(async () => [...(await held.threads.load(thread)).graph.heads])
+      for (const session of sessions.values()) session.tellHeads(thread, heads)
+    }
+  }
+
   /** Tells a device that was not here what is kept here of its threads. */
   async function tellAllCarried(session: SyncSession): Promise<void> {
     for await (const { thread, ids } of carriedFor(held, session.device)) session.tellCarried(thread, ids)
@@ -169,7 +179,10 @@ export function createPeers(options: PeersParts): Peers {
       system.log.debug('a sync stream ended', { device: stream.device, error: String(error) })
     } finally {
       if (sessions.get(stream.device) === session) sessions.delete(stream.device)
-      if (!stopped) onGone()
+      if (!stopped && !sessions.has(stream.device)) {
+        tellOthers(stream.device).catch(warn)
+        onGone()
+      }
     }
   }
 

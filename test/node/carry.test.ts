@@ -68,6 +68,19 @@ describe('a handoff to a laptop that is away', () => {
     await viewOnce(world, frank, thread_id, ({ entries }) => entries[0]?.body === 'ok')
   })
 
+  test('that seemed to be there, and went before it had all, is kept by others without gossip', async () => {
+    const world = await trio()
+    const { bob, frank, carol } = world
+    world.hub.setGossipFault(() => 'drop')
+    // frank's laptop is connected and does not write any more.
+    frank.disk.failForever()
+    await handOff(bob, 'frank', LARGE)
+    await world.until('frank was asked to', () => frank.disk.failures > 0)
+    expect(await carol.disk.rows('entry')).toHaveLength(0)
+    world.cut(bob, frank)
+    await carriedBy(world, carol, 1)
+  })
+
   test('is told again by a carrier whose word was lost, when the two meet anew', async () => {
     const world = await whileFrankIsAway()
     const { bob, carol } = world
