@@ -39,6 +39,7 @@ export type Purpose =
   | 'mailbox-item'
   | 'mailbox-put'
   | 'mailbox-open'
+  | 'mail-salt'
   | 'join'
   | 'join-owner'
   | 'invite'

@@ -95,6 +95,7 @@ export {
   type Wrapped,
 } from './kinds.ts'
 export * from './limits.ts'
+export { encodeMail, type Mail, mailOf, parseMail, sealMail } from './mail.ts'
 export {
   checkOpen,
   checkPut,
@@ -162,7 +163,7 @@ export {
   type SyncMessage,
   type SyncMessageOf,
 } from './sync.ts'
-export { ID_PREFIXES, type IdSort, parseTextId, peerIdText, textId } from './text-id.ts'
+export { ID_PREFIXES, type IdSort, parsePeerIdText, parseTextId, peerIdText, textId } from './text-id.ts'
 export {
   headsDigest,
   inOrder,

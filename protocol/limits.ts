@@ -55,8 +55,22 @@ export const ANSWER_LENGTH_CHARS_MAX = 40_000
 export const JOIN_STRANGERS_COUNT_MAX = 4
 export const JOIN_TTL_MS = 30_000
 export const REFUSED_KEPT_COUNT_MAX = 64
+/** Sealed bodies that a node keeps for others: all of them, those of one author, how many, and for how long. */
+export const CARRIED_SIZE_BYTES_MAX = 256 * 1024 * 1024
+export const CARRIED_AUTHOR_SIZE_BYTES_MAX = 64 * 1024 * 1024
+export const CARRIED_COUNT_MAX = 4096
+export const CARRIED_TTL_MS = 30 * 24 * 60 * 60 * 1000
+/** Entries of one author, without bodies, in threads that this node takes no part in. */
+export const FOREIGN_AUTHOR_SIZE_BYTES_MAX = 64 * 1024 * 1024
+/** Carriers of one entry that its author remembers. */
+export const CARRIERS_COUNT_MAX = 16
 /** A sealed item: the largest padded size and what sealing adds. */
 export const MAILBOX_ITEM_SIZE_BYTES_MAX = 64 * 1024 + 256
 /** Items that one message names, and that a mailbox holds. */
 export const MAILBOX_ITEMS_COUNT_MAX = 2048
 export const MAILBOX_TTL_MS_MAX = 30 * 24 * 60 * 60 * 1000
+/** What one item holds before it is sealed: the content of the padded size below its own. */
+export const MAIL_SIZE_BYTES_MAX = 64 * 1024 - 4
+/** A piece of a sealed body that does not fit into one item with its entry, and how many there may be. */
+export const MAIL_PIECE_SIZE_BYTES_MAX = 60 * 1024
+export const MAIL_PIECES_COUNT_MAX = 8

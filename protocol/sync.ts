@@ -5,6 +5,7 @@
  *     digests · threads             which threads differ
  *     vector → entries · ids        what of a thread the other side lacks
  *     want → bodies                 sealed bodies
+ *     carried                       sealed bodies that the sender keeps for others
  *     heads                         something new in a thread
  *     got                           one batch was taken in: send another
  */
@@ -54,6 +55,8 @@ const MESSAGES = {
   ids: z.strictObject({ t: z.literal('ids'), th: bytes32, ids }),
   want: z.strictObject({ t: z.literal('want'), th: bytes32, ids }),
   bodies: z.strictObject({ t: z.literal('bodies'), th: bytes32, items: z.array(z.tuple([bytes32, bytes])) }),
+  /** Entries whose sealed body the sender keeps, in a thread that it takes no part in. */
+  carried: z.strictObject({ t: z.literal('carried'), th: bytes32, ids }),
   heads: z.strictObject({ t: z.literal('heads'), th: bytes32, heads }),
   got: z.strictObject({ t: z.literal('got') }),
 } as const

@@ -41,3 +41,15 @@ const PEER_ID_PREFIX = [0x00, 0x24, 0x08, 0x01, 0x12, 0x20]
 export function peerIdText(device: Hex): string {
   return base58.encode(new Uint8Array([...PEER_ID_PREFIX, ...fromHex(device)]))
 }
+
+/** The device key that a PeerId in base58 names; undefined where it is none of an Ed25519 key. */
+export function parsePeerIdText(text: string): Hex | undefined {
+  let bytes: Uint8Array
+  try {
+    bytes = base58.decode(text)
+  } catch {
+    return undefined
+  }
+  const isOurs = bytes.length === PEER_ID_PREFIX.length + 32 && PEER_ID_PREFIX.every((byte, i) => bytes[i] === byte)
+  return isOurs ? toHex(bytes.slice(PEER_ID_PREFIX.length)) : undefined
+}

@@ -7,7 +7,7 @@ export const run: Command<object> = async ({ home, printer }) => {
   const rows = SETTING_KEYS.map((key) => ({ key, value: settings[key], source: source[key] }))
   printer.result({ file: home.config, settings: rows }, () => {
     for (const { key, value, source: from } of rows) {
-      printer.line(`${key.padEnd(9)} = ${JSON.stringify(value)}  ${printer.styled('dim', `(${from})`)}`)
+      printer.line(`${key.padEnd(11)} = ${JSON.stringify(value)}  ${printer.styled('dim', `(${from})`)}`)
     }
     printer.line(`File: ${home.config}. A change counts from the next start of the node.`)
   })

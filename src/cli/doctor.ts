@@ -6,6 +6,7 @@ import { NodeNotRunning } from '../rpc/client.ts'
 import { checkLength } from '../rpc/socket.ts'
 import type { Command, CommandContext } from './context.ts'
 import { loosePermissions, requireKey } from './device-key.ts'
+import { bootstrapFindings, clocksFinding, twinFinding } from './doctor-network.ts'
 import { EXIT, explain } from './failure.ts'
 import { lockHolder, takeLock } from './instance-lock.ts'
 import { addressText } from './listen-address.ts'
@@ -175,17 +176,8 @@ function clockFinding({ home }: CommandContext, status: NodeStatus | undefined):
   const seen = (status?.teammates ?? []).map(({ last_seen: time }) => (time === undefined ? 0 : Date.parse(time)))
   const newest = Math.max(...written, ...seen)
   const evidence = `this laptop says ${new Date(now).toISOString()}`
-  const apart = (status?.teammates ?? [])
-    .flatMap(({ devices }) => devices)
-    .find((device) => device.clock_skew_ms !== undefined)
-  if (apart?.clock_skew_ms !== undefined) {
-    return {
-      state: 'failed',
-      evidence: `${evidence}; ${apart.device} is ${Math.round(Math.abs(apart.clock_skew_ms) / 1000)} s ${apart.clock_skew_ms > 0 ? 'ahead' : 'behind'}`,
-      cause: 'One of the two clocks is wrong. Times that are shown may mislead; no rule depends on them.',
-      next: 'Set both clocks to network time.',
-    }
-  }
+  const apart = clocksFinding(status, evidence)
+  if (apart) return apart
   if (newest <= now + CLOCK_SLACK_MS) return { state: 'ok', evidence }
   return {
     state: 'failed',
@@ -256,6 +248,8 @@ function nodeFindings(status: NodeStatus): Finding[] {
           next: 'Ask the owner. Until it is settled no change of members counts.',
         }
       : { check: 'roster', state: 'ok', evidence: `at position ${status.roster.position}` },
+    ...bootstrapFindings(status.bootstrap),
+    { check: 'device key', ...twinFinding(status) },
     { check: 'forks', ...forksFinding(status) },
     { check: 'refused entries', ...refusedFinding(status) },
   ]

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { type Home, homeError, HomeError, placeFile, prepareHome } from '../home.ts'
 import { checkLength } from '../rpc/socket.ts'
 import { realSystem, type System } from '../system.ts'
+import { requireBootstrapAddresses } from './bootstrap-use.ts'
 import type { Command, CommandContext } from './context.ts'
 import { START_TIMEOUT_MS, startNode } from './detached-node.ts'
 import { ensureKey } from './device-key.ts'
@@ -22,6 +23,7 @@ interface Options {
   listen?: string
   /** --no-lan */
   lan: boolean
+  bootstrap?: string[]
   /** --no-start */
   start: boolean
 }
@@ -36,6 +38,8 @@ export interface LaptopChoices {
   device: string
   listen?: string | undefined
   lan: boolean
+  /** Addresses of bootstrap servers. */
+  bootstrap?: string[] | undefined
 }
 
 export const run: Command<Options> = async (context, _args, options) => {
@@ -43,11 +47,12 @@ export const run: Command<Options> = async (context, _args, options) => {
   checkLength(home.socket)
   const listen = parseListen(options.listen ?? '0')
   checkNames(options)
+  requireBootstrapAddresses(options.bootstrap ?? [])
   prepareHome(home)
   await refuseMembership(context)
   const answers = await ask(context, options)
   const system = realSystem()
-  await setUpLaptop(home, { device: answers.device, listen, lan: options.lan }, system)
+  await setUpLaptop(home, { device: answers.device, listen, lan: options.lan, bootstrap: options.bootstrap }, system)
   const { founder } = answers
   const founded = founder === undefined ? undefined : await found(context, { ...founder, system })
   const running = options.start ? await startNode(home) : undefined
@@ -77,11 +82,12 @@ export const run: Command<Options> = async (context, _args, options) => {
 export async function setUpLaptop(home: Home, choices: LaptopChoices, system: System): Promise<void> {
   const { source } = readSettings(home)
   ensureKey(home, system)
-  const { device, listen = parseListen('0'), lan } = choices
+  const { device, listen = parseListen('0'), lan, bootstrap } = choices
   addSettings(home, {
     device,
     ...(source.listen === 'default' ? { listen: [await withFixedPort(listen)] } : {}),
     ...(lan ? {} : { lan }),
+    ...(bootstrap === undefined ? {} : { bootstrap }),
   })
 }
 

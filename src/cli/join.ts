@@ -3,6 +3,7 @@ import { parseCode } from '../../protocol/index.ts'
 import { prepareHome } from '../home.ts'
 import { checkLength } from '../rpc/socket.ts'
 import { realSystem } from '../system.ts'
+import { requireBootstrapAddresses } from './bootstrap-use.ts'
 import type { Command, CommandContext } from './context.ts'
 import { readKey } from './device-key.ts'
 import { CommandError, UsageError } from './failure.ts'
@@ -18,6 +19,7 @@ interface Options {
   listen?: string
   /** --no-lan */
   lan: boolean
+  bootstrap?: string[]
 }
 
 export const run: Command<Options> = async (context, _args, options) => {
@@ -27,14 +29,16 @@ export const run: Command<Options> = async (context, _args, options) => {
     throw new UsageError(`--device "${options.device}" is not a name.`, `A name has ${NAME_RULE}.`)
   }
   const listen = parseListen(options.listen ?? '0')
+  const { bootstrap } = options
+  requireBootstrapAddresses(bootstrap ?? [])
   const code = await askCode(context, options)
   prepareHome(home)
   const known = readKey(home) !== undefined && readSettings(home).source.device === 'settings file'
   const device = options.device ?? (known ? readSettings(home).settings.device : await askDevice(context))
-  await setUpLaptop(home, { device, listen, lan: options.lan }, realSystem())
+  await setUpLaptop(home, { device, listen, lan: options.lan, bootstrap }, realSystem())
   const joined = await withNode(context, async (node) => {
     printer.progress('Looking for the inviter … Ctrl-C is safe: the invite stays good.')
-    return node.call('relay/join', { code })
+    return node.call('relay/join', { code, ...(bootstrap === undefined ? {} : { bootstrap }) })
   })
   const { settings } = readSettings(home)
   printer.result({ ...joined, device: settings.device }, () => {

@@ -42,7 +42,8 @@ export function createProgram({ version, runner, write }: ProgramOptions): Progr
   }
 
   function runs<Options>(target: Program, load: () => Promise<Command<Options>>): void {
-    target.action(() => runner(load, target.args, target.opts<Options & CommonOptions>()))
+    // What follows a command below another is taken for an option of the upper one, where both have it.
+    target.action(() => runner(load, target.args, target.optsWithGlobals<Options & CommonOptions>()))
   }
 
   runs(
@@ -52,6 +53,7 @@ export function createProgram({ version, runner, write }: ProgramOptions): Progr
       .option('--device <name>', 'name of this laptop')
       .option('--listen <address>', 'port, host:port or multiaddr; default: a free port, picked once')
       .option('--no-lan', 'do not look for teammates on the same network')
+      .option('--bootstrap <address>', 'a bootstrap server to meet at; may be repeated', repeated)
       .option('--no-start', 'do not start the node'),
     async () => (await import('./init.ts')).run,
   )
@@ -61,7 +63,8 @@ export function createProgram({ version, runner, write }: ProgramOptions): Progr
       .option('--code-stdin', 'read the code from standard input')
       .option('--device <name>', 'name of this laptop')
       .option('--listen <address>', 'port, host:port or multiaddr; default: a free port, picked once')
-      .option('--no-lan', 'do not look for teammates on the same network'),
+      .option('--no-lan', 'do not look for teammates on the same network')
+      .option('--bootstrap <address>', 'a bootstrap server to find the inviter at; may be repeated', repeated),
     async () => (await import('./join.ts')).run,
   )
   addNode(command, runs)
@@ -104,26 +107,41 @@ function addNode(command: MakeCommand, runs: Runs): void {
   )
   runs(command('paths', 'where everything lies'), async () => (await import('./paths.ts')).run)
   runs(command('config', 'every setting and where it comes from'), async () => (await import('./config.ts')).run)
-  runs(
-    command('bootstrap', 'run a server that laptops behind routers meet at; stays in front')
-      .option('--listen <address>', 'port, host:port or multiaddr, of TCP or WebSocket; may be repeated', repeated)
-      .option(
-        '--announce <multiaddr>',
-        'how laptops reach it, such as /dns4/relay.example/tcp/4001; may be repeated',
-        repeated,
-      )
-      .option('--stun-port <port>', 'UDP port of STUN; default 3478')
-      .option('--no-mailbox', 'keep nothing for devices that are away')
-      .option('--disk <bytes>', 'what the mailbox may hold, such as 500M; default 1G')
-      .option('--metrics <address>', 'serve Prometheus metrics there, such as 127.0.0.1:9464')
-      .option('--max-connections <count>', 'connections at once; default 2000')
-      .option('--per-source <count>', 'connections and places at once of one IP address; default 256 and 128')
-      .option('--log-level <level>', 'debug, info, warn or error; default info'),
-    async () => (await import('./bootstrap.ts')).run,
-  )
+  const bootstrap = command('bootstrap', 'run a server that laptops behind routers meet at; stays in front')
+    .option('--listen <address>', 'port, host:port or multiaddr, of TCP or WebSocket; may be repeated', repeated)
+    .option(
+      '--announce <multiaddr>',
+      'how laptops reach it, such as /dns4/relay.example/tcp/4001; may be repeated',
+      repeated,
+    )
+    .option('--stun-port <port>', 'UDP port of STUN; default 3478')
+    .option('--no-mailbox', 'keep nothing for devices that are away')
+    .option('--disk <bytes>', 'what the mailbox may hold, such as 500M; default 1G')
+    .option('--metrics <address>', 'serve Prometheus metrics there, such as 127.0.0.1:9464')
+    .option('--max-connections <count>', 'connections at once; default 2000')
+    .option('--per-source <count>', 'connections and places at once of one IP address; default 256 and 128')
+    .option('--log-level <level>', 'debug, info, warn or error; default info')
+  runs(bootstrap, async () => (await import('./bootstrap.ts')).run)
+  addBootstrapUse(command, runs, bootstrap)
   runs(
     command('mcp', 'the server for a coding agent, on standard input and output'),
     async () => (await import('./mcp.ts')).run,
+  )
+}
+
+/** What the team's own use of bootstrap servers is told by. */
+function addBootstrapUse(command: MakeCommand, runs: Runs, bootstrap: Program): void {
+  runs(
+    command('use <address...>', 'name bootstrap servers for the whole team; the owner alone can', bootstrap),
+    async () => (await import('./bootstrap-use.ts')).runUse,
+  )
+  runs(
+    command('list', 'the bootstrap servers of this laptop, and how they are reached', bootstrap),
+    async () => (await import('./bootstrap-use.ts')).runList,
+  )
+  runs(
+    command('drop <address>', 'stop using one, for the whole team', bootstrap),
+    async () => (await import('./bootstrap-use.ts')).runDrop,
   )
 }
 

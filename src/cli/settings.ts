@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { parse, stringify, TomlError } from 'smol-toml'
 import * as z from 'zod'
-import { NAME, NAME_LENGTH_CHARS_MAX } from '../../protocol/index.ts'
+import { CARRIED_SIZE_BYTES_MAX, NAME, NAME_LENGTH_CHARS_MAX } from '../../protocol/index.ts'
 import { type Home, homeError, HomeError } from '../home.ts'
 
 /** Names of members, teams and devices. */
@@ -22,6 +22,10 @@ const settingsShape = z.strictObject({
   listen: z.optional(z.array(z.string().startsWith('/', 'must be a list of addresses like "/ip4/0.0.0.0/tcp/4300"'))),
   lan: z.optional(z.boolean('must be true or false')),
   bootstrap: z.optional(z.array(z.string().startsWith('/', 'must be a list of addresses that begin with /'))),
+  upnp: z.optional(z.boolean('must be true or false')),
+  carry: z.optional(z.boolean('must be true or false')),
+  carry_bytes: z.optional(z.int('must be a whole number of bytes').min(0, 'must be a whole number of bytes')),
+  mailbox: z.optional(z.boolean('must be true or false')),
   log_level: z.optional(z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`)),
 })
 type Written = z.infer<typeof settingsShape>
@@ -35,6 +39,14 @@ export interface Settings {
   lan: boolean
   /** Multiaddrs of bootstrap servers. */
   bootstrap: string[]
+  /** Ask the router for a port that leads to this laptop. */
+  upnp: boolean
+  /** Keep sealed handoffs between teammates for those who are away. */
+  carry: boolean
+  /** How much of them, bytes. */
+  carry_bytes: number
+  /** Leave sealed handoffs at the bootstrap servers for teammates who are away, and fetch one's own there. */
+  mailbox: boolean
   log_level: (typeof LOG_LEVELS)[number]
 }
 export type SettingKey = keyof Settings
@@ -43,7 +55,17 @@ export type SettingSource = 'settings file' | 'default'
 export const SETTING_KEYS = Object.keys(settingsShape.shape) as readonly SettingKey[]
 
 function defaults(): Settings {
-  return { device: hostDeviceName(), listen: ['/ip4/0.0.0.0/tcp/0'], lan: true, bootstrap: [], log_level: 'info' }
+  return {
+    device: hostDeviceName(),
+    listen: ['/ip4/0.0.0.0/tcp/0'],
+    lan: true,
+    bootstrap: [],
+    upnp: false,
+    carry: true,
+    carry_bytes: CARRIED_SIZE_BYTES_MAX,
+    mailbox: false,
+    log_level: 'info',
+  }
 }
 
 /** The name of this machine as a device name. */
@@ -60,13 +82,7 @@ export function hostDeviceName(host: string = hostname()): string {
 export function readSettings(home: Home): { settings: Settings; source: Record<SettingKey, SettingSource> } {
   const written = parseSettings(home, readText(home))
   const settings = defaults()
-  const source: Record<SettingKey, SettingSource> = {
-    device: 'default',
-    listen: 'default',
-    lan: 'default',
-    bootstrap: 'default',
-    log_level: 'default',
-  }
+  const source = Object.fromEntries(SETTING_KEYS.map((key) => [key, 'default'])) as Record<SettingKey, SettingSource>
   for (const key of SETTING_KEYS) {
     if (written[key] === undefined) continue
     Object.assign(settings, { [key]: written[key] })
@@ -119,7 +135,7 @@ function parseSettings(home: Home, text: string): Written {
 }
 
 function messageOf(issue: z.core.$ZodIssue | undefined): string {
-  if (issue?.code === 'invalid_type' && issue.expected !== 'boolean')
+  if (issue?.code === 'invalid_type' && (issue.expected === 'array' || issue.expected === 'string'))
     return `must be a ${issue.expected === 'array' ? 'list' : issue.expected}`
   return issue?.message ?? 'is not right'
 }

@@ -1,5 +1,6 @@
 /** relay-node start: runs the node in this process, or, with --detach, in one of its own. */
 import { type Home, prepareHome } from '../home.ts'
+import { DEFAULT_QUOTAS, type Quotas } from '../node/quotas.ts'
 import { checkLength } from '../rpc/socket.ts'
 import type { Store } from '../store/store.ts'
 import { realSystem } from '../system.ts'
@@ -12,7 +13,7 @@ import { takeLock } from './instance-lock.ts'
 import { addressText } from './listen-address.ts'
 import { openLog } from './log-file.ts'
 import type { Printer } from './print.ts'
-import { readSettings } from './settings.ts'
+import { readSettings, type Settings } from './settings.ts'
 import { startMark } from './start-mark.ts'
 
 /** What libraries leave running must not keep the process. */
@@ -90,12 +91,23 @@ async function runNode({ home, printer, version }: CommandContext, copy: string 
     import('../node/node.ts'),
     import('../rpc/server.ts'),
   ])
-  const { device: deviceName, listen, lan, bootstrap } = settings
-  const net = await createLibp2pNet({ seed, listen, lan, system })
-  net.setBootstrap(bootstrap)
+  const { device: deviceName, listen, lan, bootstrap, upnp, mailbox } = settings
+  const net = await createLibp2pNet({ seed, listen, lan, upnp, system })
   const store = await openStore(home)
   const rebuild = copy !== undefined
-  const node = await openNode({ store, net, system, seed, deviceName, version, rebuild, startMark: startMark(home) })
+  const node = await openNode({
+    store,
+    net,
+    system,
+    seed,
+    deviceName,
+    version,
+    rebuild,
+    startMark: startMark(home),
+    bootstrap,
+    quotas: quotasOf(settings),
+    mailbox,
+  })
   const server = createRpcServer({
     api: node,
     socketPath: home.socket,
@@ -124,6 +136,12 @@ async function runNode({ home, printer, version }: CommandContext, copy: string 
   }
   log.info('node stopped')
   return ending.code()
+}
+
+/** What the settings leave of the bounds; one author has at most a quarter of what is carried. */
+function quotasOf({ carry, carry_bytes: bytes }: Settings): Quotas {
+  const carried = carry ? bytes : 0
+  return { ...DEFAULT_QUOTAS, carried, carriedOfAuthor: Math.ceil(carried / 4) }
 }
 
 /** Tells the process that started this one apart, if there is one and it still listens. */

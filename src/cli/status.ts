@@ -1,6 +1,7 @@
 /** relay-node status: what runs, who can be reached, what waits. */
-import type { NodeStatus, Teammate } from '../node/api.ts'
+import type { NodeStatus, Teammate, TeammateDevice } from '../node/api.ts'
 import { NodeNotRunning } from '../rpc/client.ts'
+import { bootstrapText } from './bootstrap-use.ts'
 import type { Command, CommandContext } from './context.ts'
 import { readKey } from './device-key.ts'
 import { EXIT, type ExitCode } from './failure.ts'
@@ -52,10 +53,17 @@ function printStatus(printer: Printer, status: NodeStatus): void {
       : [...new Set(status.addresses.map(addressText))].join(', '),
   )
   row('Handoffs', `${status.threads}, ${status.unread} unread`)
-  row(
-    'To deliver',
-    status.outbox === 0 ? 'nothing' : `${status.outbox} not acknowledged yet; sent when the other side is there`,
-  )
+  if (status.waiting.length === 0) row('To deliver', 'nothing')
+  for (const [index, one] of status.waiting.entries()) row(index === 0 ? 'To deliver' : '', waitingText(one))
+  if (status.carried.entries > 0)
+    row(
+      'Carrying',
+      `${status.carried.entries} sealed entries for others, ${Math.ceil(status.carried.bytes / 1024)} KiB`,
+    )
+  for (const [index, server] of status.bootstrap.entries()) row(index === 0 ? 'Bootstrap' : '', bootstrapText(server))
+  if (status.bootstrap.length > 0)
+    row('Mailbox', status.mailbox ? 'used: sealed handoffs wait at the bootstrap servers for who is away' : 'not used')
+  if (status.twin !== undefined) printer.warn(`Careful: ${status.twin}. Run relay-node doctor.`)
   if (status.roster.forked) printer.warn('The roster is forked: no change of members counts. Run relay-node doctor.')
   const teammates = status.teammates.filter((teammate) => !teammate.me)
   for (const [index, teammate] of teammates.entries()) row(index === 0 ? 'Teammates' : '', teammateText(teammate))
@@ -68,10 +76,26 @@ export function teammateText(teammate: Teammate): string {
   const facts = teammate.reachable
     ? [
         'reachable',
-        device?.path,
+        ...wayTexts(device ?? {}),
         device?.round_trip_ms === undefined ? undefined : `${Math.round(device.round_trip_ms)} ms`,
       ]
     : ['not reachable', teammate.last_seen === undefined ? 'never seen' : `last seen ${clockTime(teammate.last_seen)}`]
   if (teammate.blocked) facts.push('blocked')
   return `${partyName(teammate)}  ${facts.filter((fact) => fact !== undefined).join(', ')}`
+}
+
+/** How a laptop is reached: `hole-punched`, or `relayed via relay.example:4001` and why not directly. */
+export function wayTexts({
+  path,
+  via,
+  why_not_direct: why,
+}: Pick<TeammateDevice, 'path' | 'via' | 'why_not_direct'>): string[] {
+  if (path === undefined) return []
+  return [via === undefined ? path : `${path} via ${via}`, ...(why === undefined ? [] : [`not directly: ${why}`])]
+}
+
+/** `frank/frank-xps: 3 not acknowledged yet, stored at carol/carols-mbp` */
+function waitingText({ device, entries, stored_at: names }: NodeStatus['waiting'][number]): string {
+  const where = names.length === 0 ? 'sent when it is there' : `stored at ${names.join(', ')}`
+  return `${device}: ${entries} not acknowledged yet, ${where}`
 }

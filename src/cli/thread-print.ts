@@ -39,7 +39,7 @@ export function statusText(
 function deliveryText(delivery: Delivery): string {
   const facts = [
     ...(delivery.stored_here ? ['stored here'] : []),
-    ...(delivery.carriers ?? []).map(({ name }) => `stored at ${name}`),
+    ...(delivery.carriers ?? []).map(({ name, at }) => `stored at ${name} ${clockTime(at)}`),
     ...(delivery.delivered ?? []).map(({ device, at }) => `delivered to ${device} ${clockTime(at)}`),
     ...(delivery.accepted === undefined
       ? []

@@ -41,14 +41,17 @@ export const listTeammates = tool({
 })
 
 function factsOf({ handle, kind, role, trust, me, devices, reachable, last_seen, blocked }: Teammate) {
-  const shown = devices.map(({ device, peer_id, reachable: here, path, round_trip_ms, last_seen: seen, removed }) => ({
-    device,
-    peer_id,
-    reachable: here,
-    path,
-    round_trip_ms,
-    last_seen: seen,
-    removed,
-  }))
+  const shown = devices.map(
+    ({ device, peer_id, reachable: here, path, via, round_trip_ms, last_seen: seen, removed }) => ({
+      device,
+      peer_id,
+      reachable: here,
+      path,
+      via,
+      round_trip_ms,
+      last_seen: seen,
+      removed,
+    }),
+  )
   return { handle, kind, role, trust, me, reachable, last_seen, blocked, devices: shown }
 }

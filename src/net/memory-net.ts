@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import type { System } from '../system.ts'
 import { createGate, type Gate } from './gate.ts'
+import { createMemoryServers, type MemoryServer, type OnMailbox } from './memory-servers.ts'
 import { memoryStreams } from './memory-stream.ts'
 import {
   type DeviceKey,
@@ -28,6 +29,8 @@ export interface MemoryHub {
   cut(one: DeviceKey, other: DeviceKey): void
   heal(one: DeviceKey, other: DeviceKey): void
   setGossipFault(fault: GossipFault): void
+  /** A bootstrap server of this hub. Links to it are cut and healed like others. */
+  bootstrap(device: DeviceKey, onMailbox: OnMailbox): MemoryServer
 }
 
 interface Message {
@@ -70,6 +73,8 @@ export function createMemoryHub(system: System): MemoryHub {
   const linkOf = (one: DeviceKey, other: DeviceKey): string => [one, other].toSorted().join(' ')
   const reachable = (one: DeviceKey, other: DeviceKey): boolean =>
     seats.has(one) && seats.has(other) && !cuts.has(linkOf(one, other))
+
+  const servers = createMemoryServers({ system, isCut: (one, other) => cuts.has(linkOf(one, other)) })
 
   /** Connects the two where both want it and nothing is in the way. */
   function reconsider(one: DeviceKey, other: DeviceKey): void {
@@ -170,6 +175,7 @@ export function createMemoryHub(system: System): MemoryHub {
 
   function net(device: DeviceKey, own: System = system): Net {
     const gate = createGate({ clock: own.clock, beacons: new Set(), expel: (guest) => seat && disconnect(seat, guest) })
+    const ways = servers.seat(device)
     let seat: Seat | undefined
     let team: ReadonlySet<DeviceKey> = new Set()
     let topics: ReadonlySet<string> = new Set()
@@ -207,12 +213,14 @@ export function createMemoryHub(system: System): MemoryHub {
         })
         seat = { device, handlers, gate, pairs, team, topics, connections: new Map(), seen: new Set() }
         seats.set(device, seat)
+        ways.start(handlers)
         for (const other of team) queueMicrotask(() => reconsider(device, other))
       },
       async stop() {
         if (seat === undefined) return
         const leaving = seat
         gate.stop()
+        ways.stop()
         await leaving.pairs.stop()
         for (const other of leaving.connections.keys()) disconnect(leaving, other)
         seats.delete(device)
@@ -282,11 +290,13 @@ export function createMemoryHub(system: System): MemoryHub {
         see(present(), message)
         return flood(present(), message, device)
       },
-      setBootstrap: () => undefined,
-      bootstrap: () => [],
+      setBootstrap: (addresses) => ways.set(addresses),
+      bootstrap: () => ways.status(),
       twin: () => undefined,
-      openMailbox: async () => {
-        throw new NetError('NET_UNREACHABLE', 'no bootstrap server is connected')
+      async openMailbox(server, signal) {
+        present()
+        if (signal.aborted) throw new NetError('NET_TIMEOUT', 'given up', signal.reason)
+        return ways.openMailbox(server)
       },
       peers: () =>
         [...team].map((other) =>
@@ -308,12 +318,15 @@ export function createMemoryHub(system: System): MemoryHub {
       cuts.add(linkOf(one, other))
       const seat = seats.get(one)
       if (seat !== undefined) disconnect(seat, other)
+      servers.linksChanged()
     },
     heal(one, other) {
       cuts.delete(linkOf(one, other))
       queueMicrotask(() => reconsider(one, other))
       for (const search of searches) search()
+      servers.linksChanged()
     },
+    bootstrap: (device, onMailbox) => servers.open(device, onMailbox),
     setGossipFault(next) {
       fault = next
     },

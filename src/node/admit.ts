@@ -5,6 +5,7 @@ import {
   FORKED_ENTRIES_COUNT_MAX,
   type Hex,
   isBodyOf,
+  type Node,
   openEntry,
   type Refused,
   REFUSED_KEPT_COUNT_MAX,
@@ -15,12 +16,13 @@ import {
   WAITING_SIZE_BYTES_MAX,
 } from '../../protocol/index.ts'
 import { acknowledge } from './acknowledge.ts'
+import { carry } from './carry.ts'
 import { openThreadKeys } from './contents.ts'
 import { countRefusal, factsOf, groundOf, type Held, keepBody, rememberRefused, type Turn } from './held.ts'
 import type { Published } from './publish.ts'
-import { putEntry, putRefused, putThreadRow } from './rows.ts'
-import { applyPreview, type Gained, isLacking, settle } from './settle.ts'
-import { createOf, takeIn, type Thread } from './threads.ts'
+import { putEntry, putRefused, putThreadRow, putTwin } from './rows.ts'
+import { applyPreview, authorOf, type Gained, isLacking, settle } from './settle.ts'
+import { createOf, sideOf, takeIn, type Thread } from './threads.ts'
 import { memberOfDevice, ownMember, rosterOf } from './workspace.ts'
 
 export interface Incoming {
@@ -50,6 +52,10 @@ export interface Admitted {
   refused: number
   /** Threads that gained entries or bodies. */
   readonly changed: Set<Hex>
+  /** Threads of which something was left, because of a quota. */
+  readonly left: Set<Hex>
+  /** Bodies that are kept for others since now, by thread. */
+  readonly carried: Map<Hex, Hex[]>
 }
 
 interface Waiting {
@@ -68,7 +74,15 @@ export function createWaitingRoom(): WaitingRoom {
 }
 
 function nothingYet(): Admitted {
-  return { missing: new Map(), missingRoster: false, refused: 0, acks: [], changed: new Set() }
+  return {
+    missing: new Map(),
+    missingRoster: false,
+    refused: 0,
+    acks: [],
+    changed: new Set(),
+    left: new Set(),
+    carried: new Map(),
+  }
 }
 
 /** Takes in entries of a peer within one turn, in the given order. */
@@ -122,7 +136,10 @@ async function admitOne(held: Held, turn: Turn, { room, work, admitted, waiting 
       if (body) await admitBody(held, turn, { thread, entry: known.entry, sealed: body, admitted })
       continue
     }
-    if (!isWelcome(held, entry, { thread, work })) continue
+    if (!isWelcome(held, entry, { thread, work })) {
+      admitted.left.add(entry.thread)
+      continue
+    }
     const judged = authorize(groundOf(held, thread), entry)
     if (judged.ok === false) {
       rememberRefused(held, entry.id)
@@ -141,20 +158,48 @@ async function admitOne(held: Held, turn: Turn, { room, work, admitted, waiting 
     }
     room.byId.delete(entry.id)
     turn.touched.add(thread)
+    noteTwin(held, turn, thread, entry)
     const arrival = { number: turn.nextArrival(), at: held.system.clock.now() }
     takeIn(thread, judged.value, arrival)
     turn.writes.push(putEntry(thread.id, { envelope: entry.envelope, arrival: arrival.number, receivedAt: arrival.at }))
     turn.writes.push(...(await openThreadKeys(held, thread, judged.value)))
-    const sealed = body && isBodyOf(entry, body) ? body : undefined
-    if (sealed) keepBody(held, turn, thread, { entry: entry.id, sealed })
-    at.gained.push({ node: judged.value, sealed })
+    const kept =
+      body !== null && isBodyOf(entry, body) && keep(held, turn, thread, { node: judged.value, sealed: body })
+    if (kept === 'for others') noteCarried(admitted, entry)
+    at.gained.push({ node: judged.value, sealed: kept === 'as own' ? (body ?? undefined) : undefined })
     queue.push(...waitingFor(room, entry.id))
   }
 }
 
+/** Keeps a body: of this device's own threads always, of others' as far as it may. */
+function keep(
+  held: Held,
+  turn: Turn,
+  thread: Thread,
+  { node, sealed }: { node: Node; sealed: Uint8Array },
+): 'as own' | 'for others' | false {
+  if (!sideOf(thread, held.workspace.key.public))
+    return carry(held, turn, thread, { node, sealed }) ? 'for others' : false
+  keepBody(held, turn, thread, { entry: node.entry.id, sealed })
+  return 'as own'
+}
+
+/** Own words that come from a peer were lost here with a part of the store, or another machine said them. */
+function noteTwin(held: Held, turn: Turn, thread: Thread, entry: Entry): void {
+  if (entry.header.dev !== held.workspace.key.public || held.recovery.met || thread.row?.recovering === true) return
+  const seen = { thread: thread.id, entry: entry.id, at: held.system.clock.now() }
+  turn.writes.push(putTwin(seen))
+  turn.after.push(() => (held.twin.seen = seen))
+}
+
+function noteCarried(admitted: Admitted, { thread, id }: Entry): void {
+  admitted.carried.set(thread, [...(admitted.carried.get(thread) ?? []), id])
+}
+
 /**
  * Local policy, no verdict: not taken in now are entries of another workspace, more of a device that
- * forks than proves it, and more open handoffs of one sender than anyone can read.
+ * forks than proves it, more open handoffs of one sender than anyone can read, and more of one
+ * author in threads of others than this node keeps.
  */
 function isWelcome(held: Held, entry: Entry, { thread, work }: Pick<Work, 'work'> & { thread: Thread }): boolean {
   const roster = rosterOf(held.workspace)
@@ -163,6 +208,7 @@ function isWelcome(held: Held, entry: Entry, { thread, work }: Pick<Work, 'work'
   // The counts of the rules look at one past each: a device that forks escapes them.
   if (thread.graph.forked.has(dev) && (thread.graph.byDevice.get(dev)?.length ?? 0) >= FORKED_ENTRIES_COUNT_MAX)
     return false
+  if (isForeign(held, entry, thread)) return hasRoomForForeign(held, entry, work)
   if (entry.header.kind !== 'create' || entry.header.ctl.to !== ownMember(held.workspace)?.id) return true
   const sender = memberOfDevice(held.workspace, dev)?.id
   let open = 0
@@ -174,19 +220,43 @@ function isWelcome(held: Held, entry: Entry, { thread, work }: Pick<Work, 'work'
   return open < SENDER_OPEN_THREADS_COUNT_MAX
 }
 
+/** Whether an entry belongs to a thread that this node's member takes no part in. */
+function isForeign(held: Held, { header }: Entry, thread: Thread): boolean {
+  const create = createOf(thread)?.header ?? (header.kind === 'create' ? header : undefined)
+  const me = ownMember(held.workspace)?.id
+  return create !== undefined && create.ctl.to !== me && memberOfDevice(held.workspace, create.dev)?.id !== me
+}
+
+function hasRoomForForeign(held: Held, { header, envelope }: Entry, work: Work['work']): boolean {
+  const author = authorOf(held, header.dev)
+  let size = (held.foreign.get(author) ?? 0) + envelope.length
+  for (const { gained } of work.values())
+    for (const { entry } of gained.map(({ node }) => node))
+      if (authorOf(held, entry.header.dev) === author) size += entry.envelope.length
+  return size <= held.quotas.foreignOfAuthor
+}
+
 function waitingFor(room: WaitingRoom, parent: Hex): Waiting[] {
   return [...room.byId.values()].filter(
     ({ entry }) => entry.header.prev === parent || entry.header.deps.includes(parent) || entry.header.th === parent,
   )
 }
 
-/** Everything that waits, to be judged again after the roster has grown. */
-export function takeWaiting(room: WaitingRoom): { from: Hex; items: Incoming[] }[] {
+function takeWaiting(room: WaitingRoom): { from: Hex; items: Incoming[] }[] {
   const byPeer = new Map<Hex, Incoming[]>()
   for (const { entry, body, from } of room.byId.values())
     byPeer.set(from, [...(byPeer.get(from) ?? []), { envelope: entry.envelope, body }])
   room.byId.clear()
   return [...byPeer].map(([from, items]) => ({ from, items }))
+}
+
+/** Judges again what waits, since the roster has grown. */
+export async function admitWaiting(
+  held: Held,
+  room: WaitingRoom,
+  onAdmitted: (from: Hex, admitted: Admitted) => void,
+): Promise<void> {
+  for (const { from, items } of takeWaiting(room)) onAdmitted(from, await admit(held, room, { from, items }))
 }
 
 function putAside(room: WaitingRoom, waiting: Waiting): void {
@@ -230,18 +300,17 @@ async function admitBody(
 ): Promise<void> {
   const { thread, entry, sealed, admitted } = options
   if (thread.bodies.has(entry.id) || !isBodyOf(entry, sealed)) return
-  turn.touched.add(thread)
-  keepBody(held, turn, thread, { entry: entry.id, sealed })
-  admitted.changed.add(thread.id)
   const node = thread.graph.byId.get(entry.id)
-  if (node && thread.row) {
+  if (!node) return
+  turn.touched.add(thread)
+  const kept = keep(held, turn, thread, { node, sealed })
+  if (!kept) return
+  if (kept === 'for others') noteCarried(admitted, entry)
+  else admitted.changed.add(thread.id)
+  if (thread.row) {
     const row = { ...thread.row, lacking: isLacking(held, thread) }
-    applyPreview(
-      thread,
-      row,
-      { node, sealed },
-      memberOfDevice(held.workspace, entry.header.dev)?.id === ownMember(held.workspace)?.id,
-    )
+    const isMine = memberOfDevice(held.workspace, entry.header.dev)?.id === ownMember(held.workspace)?.id
+    if (kept === 'as own') applyPreview(thread, row, { node, sealed }, isMine)
     thread.row = row
     turn.writes.push(putThreadRow(thread.id, row))
     turn.after.push(() => held.setFacts(thread.id, factsOf(row)))

@@ -5,7 +5,7 @@
  * Whatever came from a peer is {@link Untrusted}: it cannot be read as text without naming the one
  * function that wraps it for an agent, or shows it to a person.
  */
-import type { ContinuityRecord, Intent, Outcome, ProposedAction, Verdict } from '../../protocol/index.ts'
+import type { ContinuityRecord, Intent, Outcome, ProposedAction, TurnedAway, Verdict } from '../../protocol/index.ts'
 import type {
   AcceptParams,
   AcceptResult,
@@ -207,6 +207,10 @@ export interface TeammateDevice {
   peer_id: string
   reachable: boolean
   path?: string
+  /** The bootstrap server that relays, where the path is relayed. */
+  via?: string
+  /** Why no better path is in use. */
+  why_not_direct?: string
   round_trip_ms?: number
   last_seen?: Time
   /** Its clock minus ours, where that is more than a minute. */
@@ -256,6 +260,14 @@ export interface NodeStatus extends WhoAmI {
   unread: number
   /** Entries that some device has not acknowledged yet. */
   outbox: number
+  /** The same by device, with whoever keeps some of them for it. */
+  waiting: { device: string; entries: number; stored_at: string[] }[]
+  /** Sealed bodies that are kept here for others. */
+  carried: { entries: number; bytes: number }
+  /** Whether mailboxes at the bootstrap servers are used. */
+  mailbox: boolean
+  /** Another machine that runs with this device's key, in words. */
+  twin?: string
   /** Refusals by name since the node started. */
   refused: Record<string, number>
   /** Refused entries that are kept as proof, newest first. */
@@ -263,7 +275,32 @@ export interface NodeStatus extends WhoAmI {
   /** Proven: the device signed two entries with one number in that thread. */
   forks: { device: string; thread_id: string }[]
   roster: { position: number; forked: boolean }
+  bootstrap: BootstrapServer[]
   clock_ms: number
+}
+
+/** A bootstrap server that this node uses. */
+export interface BootstrapServer {
+  /** Host and port of its first address. */
+  host: string
+  peer_id: string
+  addresses: string[]
+  /** The team's owner for everybody, or the settings of this laptop. */
+  named_by: 'team' | 'settings'
+  connected: boolean
+  /** It holds a place for this laptop, so that teammates reach it through the server. */
+  relaying: boolean
+  round_trip_ms?: number
+  last_failure?: string
+  /** Where mailboxes are used. */
+  mailbox?: {
+    /** Entries that were left there for others since the node started. */
+    left: number
+    /** Items of one's own there that wait for something else to come. */
+    waiting: number
+    /** What the server did not take last, for whom. */
+    turned_away: { why: TurnedAway; device: string; at: Time }[]
+  }
 }
 
 export interface RefusedEntry {
@@ -273,6 +310,16 @@ export interface RefusedEntry {
   refusal: string
   at: Time
   size: number
+}
+
+export interface PingedDevice {
+  /** `member/device` */
+  device: string
+  round_trip_ms?: number
+  path?: string
+  via?: string
+  why_not_direct?: string
+  failure?: string
 }
 
 /** Something happened that a front end may want to look at. `cursor` grows with local arrival order. */
@@ -303,11 +350,12 @@ export interface NodeApi {
   invite(params: InviteParams): Promise<InviteResult>
   listInvites(): Promise<{ items: InviteListing[] }>
   revokeInvite(params: { invite_id: string }): Promise<InviteListing>
+  listBootstrap(): Promise<{ items: BootstrapServer[] }>
+  /** Names bootstrap servers for the whole team; the owner's alone. */
+  useBootstrap(params: { addresses: string[] }): Promise<{ items: BootstrapServer[] }>
+  dropBootstrap(params: { address: string }): Promise<{ items: BootstrapServer[] }>
   join(params: JoinParams, signal?: AbortSignal): Promise<JoinResult>
-  ping(
-    params: { handle: string },
-    signal?: AbortSignal,
-  ): Promise<{ items: { device: string; round_trip_ms?: number; path?: string; failure?: string }[] }>
+  ping(params: { handle: string }, signal?: AbortSignal): Promise<{ items: PingedDevice[] }>
   /** Calls `listener` for each event until the returned function is called. */
   onEvent(listener: (event: NodeEvent) => void): () => void
 }

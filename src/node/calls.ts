@@ -132,6 +132,8 @@ export interface InviteListing {
 }
 export interface JoinParams {
   code: string
+  /** Bootstrap servers to look for the inviter at, beside those of the settings. */
+  bootstrap?: string[] | undefined
 }
 export interface JoinResult {
   handle: string

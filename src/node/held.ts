@@ -6,15 +6,20 @@ import { bucketDigests, type Ground, type Hex, headsDigest, type SigningKey } fr
 import { type Store, StoreError, type Write } from '../store/store.ts'
 import type { System } from '../system.ts'
 import type { NodeEvent } from './api.ts'
+import { addCarried, type Carried, emptyCarried } from './carry.ts'
+import { DEFAULT_QUOTAS, type Quotas } from './quotas.ts'
 import {
   getArrival,
   getMet,
+  getTwin,
   nextRefused,
   putArrival,
   putBody,
+  readCarried,
   readOutbox,
   readThreadRows,
   type ThreadRow,
+  type TwinRow,
 } from './rows.ts'
 import { createThreads, type Thread, type Threads } from './threads.ts'
 import { createWriteQueue } from './write-queue.ts'
@@ -33,6 +38,7 @@ export interface ThreadFacts {
   recovering: boolean
   lacking: boolean
   forked: readonly Hex[]
+  foreign: ThreadRow['foreign']
 }
 
 export interface Turn {
@@ -57,6 +63,13 @@ export interface Held {
   buckets(): Hex
   /** Device → entry → thread: what that device has not acknowledged. */
   readonly outbox: Map<Hex, Map<Hex, Hex>>
+  readonly quotas: Quotas
+  /** Sealed bodies that are kept for others. */
+  readonly carried: Carried
+  /** Member → bytes of its entries in threads that this node's member takes no part in. */
+  readonly foreign: ReadonlyMap<Hex, number>
+  /** Grows whenever something may be taken in that was left with peers for want of room. */
+  roomMade(): number
   /** Sealed bodies whose batch is not on disk yet. */
   readonly freshBodies: Map<Hex, Uint8Array>
   /** Ids refused by anything but a wrong signature, newest last. */
@@ -65,6 +78,8 @@ export interface Held {
   readonly proofs: { next: number }
   /** Devices that were in sync since a part of the store was lost; undefined where nothing is lost. */
   readonly recovery: { met: ReadonlySet<Hex> | undefined }
+  /** The newest own entry that came from elsewhere and was never written here: another machine has this key. */
+  readonly twin: { seen: TwinRow | undefined }
   /** Why the last batch was not written, until one is. */
   readonly disk: { failure: StoreError | undefined }
   /** Refusals by name since the start. */
@@ -76,13 +91,20 @@ export interface Held {
   arrival(): number
 }
 
-export async function openHeld(options: { store: Store; system: System; key: SigningKey }): Promise<Held> {
-  const { store, system, key } = options
+export async function openHeld(options: {
+  store: Store
+  system: System
+  key: SigningKey
+  quotas?: Quotas
+}): Promise<Held> {
+  const { store, system, key, quotas = DEFAULT_QUOTAS } = options
   const workspace = await loadWorkspace(store, key)
   const threads = createThreads(store, workspace.log)
   const queue = createWriteQueue()
   const listeners = new Set<(event: NodeEvent) => void>()
   const facts = new Map<Hex, ThreadFacts>()
+  const foreign = new Map<Hex, number>()
+  let roomMade = 0
   let buckets: Hex | undefined
   let arrival = await getArrival(store)
   const met = await getMet(store)
@@ -102,6 +124,10 @@ export async function openHeld(options: { store: Store; system: System; key: Sig
     threads,
     facts,
     setFacts(thread, of) {
+      const before = facts.get(thread)
+      for (const [author, size] of before?.foreign ?? []) foreign.set(author, (foreign.get(author) ?? 0) - size)
+      for (const [author, size] of of.foreign) foreign.set(author, (foreign.get(author) ?? 0) + size)
+      if (before?.open === true && !of.open) roomMade++
       facts.set(thread, of)
       buckets = undefined
     },
@@ -110,10 +136,15 @@ export async function openHeld(options: { store: Store; system: System; key: Sig
       return buckets
     },
     outbox: new Map(),
+    quotas,
+    carried: emptyCarried(),
+    foreign,
+    roomMade: () => roomMade,
     freshBodies: new Map(),
     refusedIds: new Set(),
     proofs: { next: await nextRefused(store) },
     recovery: { met: met && new Set(met) },
+    twin: { seen: await getTwin(store) },
     disk: { failure: undefined },
     refusals: new Map(),
     turn(task) {
@@ -153,11 +184,12 @@ export async function openHeld(options: { store: Store; system: System; key: Sig
   }
   for await (const [thread, row] of readThreadRows(store)) held.setFacts(thread, factsOf(row))
   for await (const item of readOutbox(store)) outboxOf(held, item.device).set(item.entry, item.thread)
+  for await (const [entry, row] of readCarried(store)) addCarried(held.carried, entry, row)
   return held
 }
 
 export function factsOf(row: ThreadRow): ThreadFacts {
-  const { side, sender, recipient, textHash, unread, recovering, lacking, forked } = row
+  const { side, sender, recipient, textHash, unread, recovering, lacking, forked, foreign } = row
   const open = row.status === 'pending' || row.status === 'accepted'
   return {
     headsDigest: headsDigest(row.heads),
@@ -170,6 +202,7 @@ export function factsOf(row: ThreadRow): ThreadFacts {
     recovering,
     lacking,
     forked,
+    foreign,
   }
 }
 

@@ -43,6 +43,6 @@ export async function makePrekey(options: {
 }
 
 /** The key that reads and empties this device's mailboxes: made from its device seed, so that no other device can make it. */
-function mailboxKey(deviceSeed: Uint8Array): SigningKey {
+export function mailboxKey(deviceSeed: Uint8Array): SigningKey {
   return signingKey(derive(deviceSeed, new Uint8Array(0), 'mailbox', []))
 }

@@ -21,30 +21,20 @@ import {
   proveOwner,
   rendezvousTag,
   type Roster,
-  type RosterHeader,
   SECRET_BYTES,
-  signRosterEntry,
   textId,
   wrapWorkspaceKey,
 } from '../../protocol/index.ts'
 import type { FrameStream, Net } from '../net/net.ts'
 import type { InviteListing, InviteParams, InviteResult } from './api.ts'
 import { ApiError } from './api-error.ts'
-import type { Held, Turn } from './held.ts'
+import type { Held } from './held.ts'
 import { matchId, requireMember } from './membership.ts'
+import { appendRoster, requireOwner } from './owner.ts'
 import type { Peers } from './peers.ts'
 import { decodeRow, putSecret } from './rows.ts'
 import { timeText } from './view.ts'
-import {
-  admitPrekey,
-  admitRoster,
-  currentKey,
-  handleOf,
-  isRosterForked,
-  rosterOf,
-  rosterSuffix,
-  rosterUndo,
-} from './workspace.ts'
+import { admitPrekey, currentKey, rosterOf, rosterSuffix, rosterUndo } from './workspace.ts'
 
 export interface Invites {
   /** Opens the door for the invites that are open, and closes it when they end. */
@@ -61,6 +51,7 @@ export interface Invites {
 
 const BATCH_SIZE_BYTES = 256 * 1024
 const STANDALONE_ADDRESSES_COUNT = 2
+const INVITING = { does: 'invites', command: 'relay-node invite' }
 
 export function createInvites(parts: { held: Held; net: Net; peers: Peers }): Invites {
   const { held, net, peers } = parts
@@ -70,24 +61,6 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
   let cancelTimer = () => {}
   let door: Promise<void> = Promise.resolve()
   let stopped = false
-
-  function requireOwner(): Roster {
-    requireMember(held)
-    const roster = rosterOf(workspace)
-    if (!roster || roster.owner !== workspace.key.public) {
-      const owner = roster && roster.devices.get(roster.owner)
-      throw new ApiError('forbidden', 'Only the owner of the workspace invites.', {
-        hint: owner
-          ? `Ask ${handleOf(workspace, owner.member)} to run relay-node invite.`
-          : 'Make a workspace first: relay-node init.',
-      })
-    }
-    if (isRosterForked(workspace))
-      throw new ApiError('verification_failed', 'The roster has forked: it cannot change until that is settled.', {
-        hint: 'Run relay-node doctor.',
-      })
-    return roster
-  }
 
   function stateOf(invite: Invite): InviteListing['state'] {
     if (invite.state !== 'open') return invite.state
@@ -101,26 +74,6 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
       expires_at: timeText(invite.expires),
       state: stateOf(invite),
     }
-  }
-
-  /** Signs the next roster entry and takes it in like any other. */
-  async function append(turn: Turn, statement: Pick<RosterHeader, 'kind' | 'ctl'>): Promise<Hex> {
-    const roster = requireOwner()
-    const header = {
-      v: PROTOCOL_VERSION,
-      ws: roster.ws,
-      n: roster.point[0] + 1,
-      prev: roster.point[1],
-      ts: system.clock.now(),
-      ...statement,
-    } as RosterHeader
-    const entry = signRosterEntry(header, workspace.key)
-    const admitted = await admitRoster(workspace, [entry.envelope])
-    const refused = admitted.refused[0]
-    if (refused)
-      throw new ApiError('invalid_params', `The roster does not allow this: ${refused.detail ?? refused.refusal}.`)
-    turn.writes.push(...admitted.writes)
-    return entry.id
   }
 
   /**
@@ -226,7 +179,7 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
       const stated = { ws: prekey.ws, invite: invite.id, device: prekey.device, prekey: prekey.id }
       const proof = { inviteSignature: claim.invite_signature, deviceSignature: claim.device_signature }
       if (!checkJoinProof(stated, invite.key, proof)) return 'proof'
-      const roster = requireOwner()
+      const roster = requireOwner(held, INVITING)
       // An invite is for a newcomer: of two for one name the second must not add a laptop to whoever came by the first.
       if (memberByName(roster, invite.name)) return 'used'
       const current = currentKey(workspace)
@@ -240,8 +193,11 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
         ekm: system.dice(32),
       })
       const { name, role, kind } = invite
-      const member = await append(turn, { kind: 'add-member', ctl: { name, role, kind, invite: invite.id } })
-      await append(turn, {
+      const member = await appendRoster(held, turn, {
+        kind: 'add-member',
+        ctl: { name, role, kind, invite: invite.id },
+      })
+      await appendRoster(held, turn, {
         kind: 'add-device',
         ctl: {
           member,
@@ -294,7 +250,7 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
       advertised.clear()
     },
     async invite(params) {
-      const roster = requireOwner()
+      const roster = requireOwner(held, INVITING)
       const name = params.name.trim().toLowerCase()
       if (!NAME.test(name))
         throw new ApiError('invalid_params', `"${params.name}" is not a name.`, {
@@ -314,7 +270,7 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
       const expires = system.clock.now() + (params.expires_s === undefined ? INVITE_TTL_MS : params.expires_s * 1000)
       const id = await held.turn(async (turn) => {
         turn.undo.push(rosterUndo(workspace))
-        const made = await append(turn, {
+        const made = await appendRoster(held, turn, {
           kind: 'invite',
           ctl: { key: inviteKey(secret).public, name, role: 'member', kind: 'person', expires },
         })
@@ -325,7 +281,7 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
       await openDoor()
       const inviter = {
         device: workspace.key.public,
-        addresses: addresses.slice(0, STANDALONE_ADDRESSES_COUNT).map(withoutPeerId),
+        addresses: forCode(addresses).map(withoutPeerId),
         expires,
       }
       return {
@@ -342,7 +298,7 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
       return { items: roster ? [...roster.invites.values()].map((invite) => listing(roster, invite)) : [] }
     },
     async revoke(params) {
-      const roster = requireOwner()
+      const roster = requireOwner(held, INVITING)
       const [id, ...others] = matchId('invite', params.invite_id, roster.invites.keys())
       const invite = id === undefined || others.length > 0 ? undefined : roster.invites.get(id)
       if (!invite)
@@ -350,7 +306,7 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
       if (invite.state === 'open') {
         await held.turn(async (turn) => {
           turn.undo.push(rosterUndo(workspace))
-          await append(turn, { kind: 'revoke-invite', ctl: { invite: invite.id } })
+          await appendRoster(held, turn, { kind: 'revoke-invite', ctl: { invite: invite.id } })
         })
         peers.workspaceChanged()
         await openDoor()
@@ -359,6 +315,15 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
     },
     onJoin,
   }
+}
+
+/** A few addresses of this network, and one way through a bootstrap server. */
+function forCode(addresses: readonly string[]): string[] {
+  const isRelayed = (address: string): boolean => address.includes('/p2p-circuit')
+  return [
+    ...addresses.filter((address) => !isRelayed(address)).slice(0, STANDALONE_ADDRESSES_COUNT),
+    ...addresses.filter(isRelayed).slice(0, 1),
+  ]
 }
 
 /** The device key in the code says it already. */

@@ -5,17 +5,22 @@ import { type Store, StoreError } from '../store/store.ts'
 import type { System } from '../system.ts'
 import type { NodeApi } from './api.ts'
 import { ApiError } from './api-error.ts'
+import { dropExpired } from './carry.ts'
+import { createBootstrapUse, requireAddresses } from './bootstrap-use.ts'
 import { createHandoffs } from './handoffs.ts'
 import { type Held, openHeld } from './held.ts'
 import { createRateLimit, dropOldReceipts } from './idempotency.ts'
+import { mailboxKey } from './identity.ts'
 import { createInvites } from './invites.ts'
 import { joinWorkspace } from './joining.ts'
+import { createMailboxes } from './mailbox.ts'
 import { requireMember } from './membership.ts'
 import { createPeers } from './peers.ts'
+import { DEFAULT_QUOTAS, type Quotas } from './quotas.ts'
 import { getThread, listThreads, readArtifact } from './reading.ts'
 import { clearLists, hasLists, rebuildLists } from './rebuild.ts'
 import { countStart, type StartMark } from './recovery.ts'
-import { createTeam } from './team.ts'
+import { createTeam, wayOf } from './team.ts'
 import { deviceLabel, resolveHandle, rosterOf } from './workspace.ts'
 
 export interface NodeOptions {
@@ -30,6 +35,12 @@ export interface NodeOptions {
   readonly rebuild?: boolean
   /** Kept outside of the store, to notice an old copy of it; left out, none is noticed. */
   readonly startMark?: StartMark
+  /** How much of others' is kept; left out, the bounds of the protocol. */
+  readonly quotas?: Quotas
+  /** Multiaddrs of bootstrap servers beside those that the roster names. */
+  readonly bootstrap?: readonly string[]
+  /** Use mailboxes at the bootstrap servers: leave there what teammates who are away have not acknowledged, and fetch one's own. */
+  readonly mailbox?: boolean
 }
 
 export interface Node extends NodeApi {
@@ -48,35 +59,71 @@ interface NodeMemory {
   refusedIds: number
   /** Entries that some device has not acknowledged. */
   outbox: number
+  /** Bytes of sealed bodies that are kept for others. */
+  carried: number
 }
 
 const HOUSEKEEPING_MS = 60 * 60 * 1000
 
 /** Starts a node on what the store holds. Throws StoreError or NetError where it cannot. */
 export async function openNode(options: NodeOptions): Promise<Node> {
-  const { store, net, system, seed, deviceName, version, startMark } = options
+  const { store, net, system, seed, deviceName, version, startMark, quotas = DEFAULT_QUOTAS } = options
   if (startMark && (await countStart(store, startMark)))
     system.log.warn('an old copy of the store was put back: threads are written once a peer that knows them was met')
   const rebuild = options.rebuild === true || !(await hasLists(store))
   if (rebuild) await clearLists(store)
   const key = signingKey(seed)
-  let held = await openHeld({ store, system, key })
+  let held = await openHeld({ store, system, key, quotas })
   if (rebuild) {
     await rebuildLists(held, options.rebuild === true)
-    held = await openHeld({ store, system, key })
+    held = await openHeld({ store, system, key, quotas })
   }
-  const peers = createPeers({ held, net, onMet: () => invites.refresh() })
+  const bootstrap = createBootstrapUse({
+    held,
+    net,
+    settings: options.bootstrap ?? [],
+    mailboxAt: (server) => mailboxes?.facts(server),
+    onChanged: () => peers.workspaceChanged(),
+  })
+  const peers = createPeers({
+    held,
+    net,
+    onMet: () => invites.refresh(),
+    onTeam() {
+      bootstrap.apply()
+      mailboxes?.look()
+    },
+    onAway({ thread, node }, devices) {
+      if (node.entry.header.kind === 'ack') mailboxes?.acknowledged(thread.id, devices)
+      else mailboxes?.look()
+    },
+    onGone: () => mailboxes?.look(),
+    onServer: (server, connected) => connected && mailboxes?.serverConnected(server),
+  })
+  const mailboxes = options.mailbox === true ? createMailboxes({ held, net, peers, key: mailboxKey(seed) }) : undefined
   const invites = createInvites({ held, net, peers })
   const handoffs = createHandoffs({
     held,
     rate: createRateLimit(() => system.clock.now()),
     announce: (published) => peers.announce(published),
   })
-  const team = createTeam({ held, net, peers, version, startedAt: system.clock.now() })
+  const team = createTeam({
+    held,
+    net,
+    peers,
+    bootstrap,
+    mailbox: options.mailbox === true,
+    version,
+    startedAt: system.clock.now(),
+  })
+  // Known before it starts, so that it starts once.
+  bootstrap.apply()
   await peers.start((stream) => invites.onJoin(stream))
   await invites.start()
+  mailboxes?.start()
   const cancelHousekeeping = system.clock.every(HOUSEKEEPING_MS, () => {
     dropOldReceipts(held).catch((error: unknown) => system.log.warn('old receipts stay', { error: String(error) }))
+    dropExpired(held).catch((error: unknown) => system.log.warn('old carried bodies stay', { error: String(error) }))
   })
 
   const api: NodeApi = {
@@ -98,8 +145,14 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     invite: (params) => invites.invite(params),
     listInvites: () => invites.list(),
     revokeInvite: (params) => invites.revoke(params),
-    join: (params, signal) =>
-      joinWorkspace({ held, net, seed, deviceName, onChanged: () => peers.workspaceChanged() }, params, signal),
+    listBootstrap: () => bootstrap.list(),
+    useBootstrap: (params) => bootstrap.use(params),
+    dropBootstrap: (params) => bootstrap.drop(params),
+    join: async (params, signal) => {
+      requireAddresses(params.bootstrap ?? [])
+      bootstrap.add(params.bootstrap ?? [])
+      return joinWorkspace({ held, net, seed, deviceName, onChanged: () => peers.workspaceChanged() }, params, signal)
+    },
     ping: (params, signal) => pingMember(held, net, params.handle, signal),
     onEvent: (listener) => held.onEvent(listener),
   }
@@ -110,10 +163,12 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       waiting: peers.waiting(),
       refusedIds: held.refusedIds.size,
       outbox: [...held.outbox.values()].reduce((sum, items) => sum + items.size, 0),
+      carried: held.carried.size,
     }),
     async stop() {
       cancelHousekeeping()
       await invites.stop()
+      mailboxes?.stop()
       await peers.stop()
       // Whatever is being written ends before the store closes.
       await held.turn(async () => undefined).catch(() => undefined)
@@ -146,8 +201,8 @@ async function pingMember(
       const device = deviceLabel(held.workspace, key)
       try {
         const roundTrip = await net.ping(key, signal ?? new AbortController().signal)
-        const path = net.peers().find((peer) => peer.device === key)?.path
-        return { device, round_trip_ms: Math.round(roundTrip * 10) / 10, ...(path === undefined ? {} : { path }) }
+        const way = wayOf(net.peers().find((peer) => peer.device === key))
+        return { device, ...way, round_trip_ms: Math.round(roundTrip * 10) / 10 }
       } catch (error) {
         return { device, failure: error instanceof Error ? error.message : String(error) }
       }
@@ -189,6 +244,9 @@ function guarded(api: NodeApi): NodeApi {
     invite: wrap(api.invite),
     listInvites: wrap(api.listInvites),
     revokeInvite: wrap(api.revokeInvite),
+    listBootstrap: wrap(api.listBootstrap),
+    useBootstrap: wrap(api.useBootstrap),
+    dropBootstrap: wrap(api.dropBootstrap),
     join: wrap(api.join),
     ping: wrap(api.ping),
     onEvent: api.onEvent,

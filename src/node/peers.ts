@@ -10,18 +10,22 @@ import {
   sealEnvelope,
 } from '../../protocol/index.ts'
 import type { FrameStream, GossipVerdict, Net, NetHandlers } from '../net/net.ts'
-import { admit, type Admitted, createWaitingRoom } from './admit.ts'
+import { admit, type Admitted, createWaitingRoom, type WaitingRoom } from './admit.ts'
+import { carriedFor, wantedToCarry } from './carry.ts'
+import { noteCarrier } from './carriers.ts'
 import { createAsking } from './asking.ts'
 import { countRefusal, type Held } from './held.ts'
 import type { Published } from './publish.ts'
 import { recoveredWith } from './recovery.ts'
 import { type PeerRow, putPeer, readPeers } from './rows.ts'
 import { createSyncSession, type SyncSession } from './sync.ts'
-import { threadDevices } from './threads.ts'
-import { currentKey, currentTopic, rosterOf, teamDevices } from './workspace.ts'
+import { sideOf, threadDevices } from './threads.ts'
+import { currentKey, currentTopic, memberOfDevice, rosterOf, teamDevices } from './workspace.ts'
 
 const RETRY_MS = 5000
 const BEACON_MS = 10 * 60 * 1000
+/** Threads that others are told of when a device goes away. The beacon tells of all. */
+const TOLD_THREADS_COUNT_MAX = 32
 /** Entries of one author that gossip forwards: a burst, then a steady rate. */
 const GOSSIP_BURST_COUNT = 400
 const GOSSIP_PER_SECOND_COUNT = 100
@@ -34,12 +38,33 @@ export interface Peers {
   /** The roster or the prekeys changed here: serve, dial and tell accordingly. */
   workspaceChanged(): void
   peerRow(device: Hex): PeerRow | undefined
+  keepRow(device: Hex, change: Partial<PeerRow>): void
+  /** A conversation with it is open. */
+  isConnected(device: Hex): boolean
+  /** Something came by another way: receipts are announced, gaps are asked for. */
+  onAdmitted(from: Hex, admitted: Admitted): void
+  /** Where entries wait, whichever way they came. */
+  readonly room: WaitingRoom
   /** Entries that wait for what they build on. */
   waiting(): number
 }
 
-export function createPeers(options: { held: Held; net: Net; onMet: () => void }): Peers {
-  const { held, net, onMet } = options
+export interface PeersParts {
+  readonly held: Held
+  readonly net: Net
+  /** A device said hello for the first time. */
+  readonly onMet: () => void
+  /** Something was said in a thread whose `devices` are away. */
+  readonly onAway: (said: Published, devices: readonly Hex[]) => void
+  /** A device went away. */
+  readonly onGone: () => void
+  readonly onServer: (server: Hex, connected: boolean) => void
+  /** Who is in the team, or what the roster says else, is to be told to the net anew. */
+  readonly onTeam: () => void
+}
+
+export function createPeers(options: PeersParts): Peers {
+  const { held, net, onMet, onTeam, onAway, onGone, onServer } = options
   const { workspace, system } = held
   const room = createWaitingRoom()
   const asking = createAsking(system.clock)
@@ -79,12 +104,35 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
     net.setTeam(new Map(teamDevices(workspace).map((device) => [device, rows.get(device)?.addresses ?? []])))
     const topic = currentTopic(workspace)
     net.setTopics(topic === undefined ? [] : [topic])
+    onTeam()
   }
 
   function onAdmitted(from: Hex, admitted: Admitted): void {
     for (const ack of admitted.acks) announce(ack)
+    for (const [thread, ids] of admitted.carried) tellCarried(thread, ids)
     for (const thread of admitted.missing.keys()) sessions.get(from)?.pull(thread)
     if (admitted.missingRoster) sessions.get(from)?.tellAll()
+  }
+
+  /** Tells the devices of a thread which of its bodies are kept here. */
+  function tellCarried(thread: Hex, ids: Hex[]): void {
+    held
+      .turn(async () => threadDevices(await held.threads.load(thread)))
+      .then((devices) => devices.forEach((device) => sessions.get(device)?.tellCarried(thread, ids)))
+      .catch((error: unknown) => system.log.warn('could not read a thread', { thread, error: String(error) }))
+  }
+
+  /** A device went away before it acknowledged everything: whoever can may keep the newest of it. */
+  async function tellOthers(device: Hex): Promise<void> {
+    for (const thread of [...new Set(held.outbox.get(device)?.values())].slice(-TOLD_THREADS_COUNT_MAX)) {
+      const heads = await held.turn(async () => [...(await held.threads.load(thread)).graph.heads])
+      for (const session of sessions.values()) session.tellHeads(thread, heads)
+    }
+  }
+
+  /** Tells a device that was not here what is kept here of its threads. */
+  async function tellAllCarried(session: SyncSession): Promise<void> {
+    for await (const { thread, ids } of carriedFor(held, session.device)) session.tellCarried(thread, ids)
   }
 
   function workspaceChanged(): void {
@@ -94,6 +142,8 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
   }
 
   async function onSync(stream: FrameStream): Promise<void> {
+    let isMet = false
+    const warn = (error: unknown) => system.log.warn('a thread could not be read', { error: String(error) })
     const session = createSyncSession({
       held,
       room,
@@ -110,8 +160,16 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
       },
       onHello(device, hello) {
         const isNew = rows.get(device)?.met !== true
-        keepRow(device, { lastSeen: system.clock.now(), skew: hello.clock - system.clock.now(), met: true })
+        const skew = hello.clock - system.clock.now()
+        keepRow(device, { lastSeen: system.clock.now(), skew, met: true, position: hello.ros[0] })
         if (isNew) onMet()
+        if (!isMet) tellAllCarried(session).catch(warn)
+        isMet = true
+      },
+      onCarried(device, { th, ids }) {
+        held
+          .turn(async (turn) => noteCarrier(held, turn, await held.threads.load(th), { ids, device }))
+          .catch((error: unknown) => system.log.warn('a carrier could not be noted', { error: String(error) }))
       },
     })
     sessions.set(stream.device, session)
@@ -121,16 +179,26 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
       system.log.debug('a sync stream ended', { device: stream.device, error: String(error) })
     } finally {
       if (sessions.get(stream.device) === session) sessions.delete(stream.device)
+      if (!stopped && !sessions.has(stream.device)) {
+        tellOthers(stream.device).catch(warn)
+        onGone()
+      }
     }
   }
 
   /** The peer holds the same entries. Bodies of some may be missing here still: who brought those may not have had them. */
   function pullBodies(session: SyncSession): void {
-    for (const [id, { lacking }] of held.facts) {
-      if (!lacking) continue
+    const own = workspace.key.public
+    const member = memberOfDevice(workspace, session.device)?.id
+    for (const [id, { lacking, side, sender, recipient }] of held.facts) {
+      if (!lacking || (side === null && member !== sender && member !== recipient)) continue
       held
-        .turn(async () => threadDevices(await held.threads.load(id)).includes(session.device))
-        .then((takesPart) => takesPart && session.pull(id))
+        .turn(async () => {
+          const thread = await held.threads.load(id)
+          if (!threadDevices(thread).includes(session.device)) return false
+          return sideOf(thread, own) !== undefined || wantedToCarry(held, thread).length > 0
+        })
+        .then((isWanted) => isWanted && session.pull(id))
         .catch((error: unknown) => system.log.warn('could not read a thread', { thread: id, error: String(error) }))
     }
   }
@@ -185,7 +253,8 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
     return 'accept'
   }
 
-  function announce({ thread, node, sealed }: Published): void {
+  function announce(said: Published): void {
+    const { thread, node, sealed } = said
     const heads = [...thread.graph.heads]
     const current = currentKey(workspace)
     const topic = currentTopic(workspace)
@@ -197,7 +266,11 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
       const data = sealEnvelope(plain, { ...current, salt: system.dice(32) })
       net.publish(topic, data).catch((error: unknown) => system.log.debug('gossip failed', { error: String(error) }))
     }
-    for (const device of threadDevices(thread)) sessions.get(device)?.tellHeads(thread.id, heads)
+    const devices = threadDevices(thread).filter((device) => device !== workspace.key.public)
+    // While one of them is away everybody hears of it: whoever can may keep it for that one.
+    const away = devices.filter((device) => !sessions.has(device))
+    for (const device of away.length > 0 ? sessions.keys() : devices) sessions.get(device)?.tellHeads(thread.id, heads)
+    if (away.length > 0) onAway(said, away)
   }
 
   /**
@@ -220,7 +293,11 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
   const handlers: Omit<NetHandlers, 'onJoin'> = {
     onSync,
     onGossip,
-    onBootstrapChange: () => undefined,
+    onBootstrapChange({ device, connected }) {
+      if (stopped) return
+      held.emit({ type: 'status', cursor: String(held.arrival()) })
+      onServer(device, connected)
+    },
     onPeerChange({ device, connected, addresses }) {
       if (stopped || !rosterOf(workspace)?.devices.has(device)) return
       keepRow(device, { lastSeen: system.clock.now(), ...(addresses.length > 0 ? { addresses } : {}) })
@@ -246,6 +323,10 @@ export function createPeers(options: { held: Held; net: Net; onMet: () => void }
     announce,
     workspaceChanged,
     peerRow: (device) => rows.get(device),
+    keepRow,
+    isConnected: (device) => sessions.has(device),
+    onAdmitted,
+    room,
     waiting: () => room.byId.size,
   }
 }

@@ -1,14 +1,15 @@
-/** Makes everything anew that follows from the entries: rows, inbox, outbox, the arrival counter. For a repaired store, or one whose lists are of an older form. */
+/** Makes everything anew that follows from the entries: rows, inbox, outbox, what is carried, the arrival counter. For a repaired store, or one whose lists are of an older form. */
 import { encodeCanonical, type Hex } from '../../protocol/index.ts'
 import type { Space, Store, Write } from '../store/store.ts'
+import { carryAnew } from './carry.ts'
 import type { Held } from './held.ts'
 import { markRead } from './reading.ts'
 import { markRecovering } from './recovery.ts'
-import { decodeRow, putArrival, putMet } from './rows.ts'
+import { decodeRow, putArrival, putMet, readThreadRows } from './rows.ts'
 import { settle } from './settle.ts'
 
 /** Counts up whenever the form of a list changes. */
-const LISTS_VERSION = 3
+const LISTS_VERSION = 4
 const LISTS_KEY = 'lists'
 
 /** Whether the lists are of this form and may be trusted. */
@@ -17,12 +18,22 @@ export async function hasLists(store: Store): Promise<boolean> {
   return value !== undefined && decodeRow(value) === LISTS_VERSION
 }
 
-/** Empties the lists and finds the greatest arrival number that was given out. To be done before the node reads them. */
+/**
+ * Empties the lists and finds the greatest arrival number that was given out. To be done before the
+ * node reads them. A row of a thread that has no entries any more would say that it is held.
+ */
 export async function clearLists(store: Store): Promise<void> {
   let arrival = 0
-  for await (const [key] of store.range('entry')) arrival = Math.max(arrival, Number(key.slice(key.indexOf('/') + 1)))
+  const threads = new Set<Hex>()
+  for await (const [key] of store.range('entry')) {
+    const [thread = '', number] = key.split('/')
+    threads.add(thread)
+    arrival = Math.max(arrival, Number(number))
+  }
   const writes: Write[] = [putArrival(arrival)]
-  for (const space of ['inbox', 'outbox'] satisfies Space[])
+  for await (const [thread] of readThreadRows(store))
+    if (!threads.has(thread)) writes.push({ type: 'del', space: 'thread', key: thread })
+  for (const space of ['inbox', 'outbox', 'carried'] satisfies Space[])
     for await (const [key] of store.range(space)) writes.push({ type: 'del', space, key })
   await store.batch(writes)
 }
@@ -47,6 +58,7 @@ export async function rebuildLists(held: Held, lossy: boolean): Promise<void> {
         thread,
         thread.graph.nodes.map((node, i) => ({ node, sealed: sealed[i] })),
       )
+      carryAnew(held, turn, thread)
       markRead(held, turn, thread, read)
       if (lossy) markRecovering(turn, thread, true)
     })

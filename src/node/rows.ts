@@ -84,10 +84,12 @@ export interface ThreadRow {
    * sign a second entry with a number that it has used.
    */
   recovering: boolean
-  /** A body is missing here, in a thread that this device takes part in. */
+  /** A body is missing here: in a thread that this device takes part in any, elsewhere one that somebody waits for. */
   lacking: boolean
   /** Devices that signed two entries with one number here. */
   forked: Hex[]
+  /** [author, bytes of its entries], where this node's member takes no part. */
+  foreign: [author: Hex, size: number][]
 }
 
 export function putThreadRow(thread: Hex, row: ThreadRow): Write {
@@ -157,6 +159,56 @@ export async function* readOutbox(store: Store): AsyncIterable<{ device: Hex; en
   }
 }
 
+// carried: <entry> → whose it is and since when; carrier: <thread>/<entry>/<where> → since when, and a mailbox's host
+
+/** A sealed body that is kept for others. */
+export interface CarriedRow {
+  readonly thread: Hex
+  /** Member that wrote it. */
+  readonly author: Hex
+  /** Bytes. */
+  readonly size: number
+  /** When its entry came here, ms. */
+  readonly at: number
+}
+
+export function putCarried(entry: Hex, { thread, author, size, at }: CarriedRow): Write {
+  return { type: 'put', space: 'carried', key: entry, value: encodeCanonical([thread, author, size, at]) }
+}
+
+export function dropCarried(entry: Hex): Write {
+  return { type: 'del', space: 'carried', key: entry }
+}
+
+export async function* readCarried(store: Store): AsyncIterable<[entry: Hex, row: CarriedRow]> {
+  for await (const [entry, value] of store.range('carried')) {
+    const [thread, author, size, at] = decodeRow(value) as [Hex, Hex, number, number]
+    yield [entry, { thread, author, size, at }]
+  }
+}
+
+/** Somebody keeps an entry for the other side. */
+export interface CarrierRow {
+  /** A device, or a mailbox. */
+  readonly where: string
+  /** Host of the mailbox's server; null for a device. */
+  readonly host: string | null
+  /** ms */
+  readonly at: number
+}
+
+export function putCarrier(thread: Hex, entry: Hex, { where, host, at }: CarrierRow): Write {
+  return { type: 'put', space: 'carrier', key: `${thread}/${entry}/${where}`, value: encodeCanonical([at, host]) }
+}
+
+export async function* readCarriers(store: Store, thread: Hex): AsyncIterable<[entry: Hex, row: CarrierRow]> {
+  for await (const [key, value] of store.range('carrier', { gt: `${thread}/`, lt: `${thread}0` })) {
+    const [, entry = '', where = ''] = key.split('/')
+    const [at, host] = decodeRow(value) as [number, string | null]
+    yield [entry, { where, host, at }]
+  }
+}
+
 // receipt: <method>/<idempotency key> → payload hash, result, time
 
 export interface Receipt {
@@ -191,6 +243,10 @@ export interface PeerRow {
   skew: number
   /** It has said hello: it holds the roster that it is in. */
   met?: boolean
+  /** Position of the newest roster entry that it said it holds. */
+  position?: number
+  /** Server → position of the newest roster entry that was left in its mailbox there. */
+  mailed?: Record<Hex, number>
 }
 
 export function putPeer(device: Hex, row: PeerRow): Write {
@@ -255,8 +311,12 @@ export function putBody(entry: Hex, sealed: Uint8Array): Write {
   return { type: 'put', space: 'body', key: entry, value: sealed }
 }
 
+export function dropBody(entry: Hex): Write {
+  return { type: 'del', space: 'body', key: entry }
+}
+
 // meta: arrival → the greatest arrival number given out; met → devices in sync since a part of the store was lost;
-// lists → form of the lists; starts → how often this store was started and stopped
+// lists → form of the lists; twin → an own entry that was never written here; starts → how often this store was started and stopped
 
 export function putArrival(arrival: number): Write {
   return { type: 'put', space: 'meta', key: 'arrival', value: encodeCanonical(arrival) }
@@ -278,4 +338,25 @@ export function putMet(devices: readonly Hex[] | undefined): Write {
 export async function getMet(store: Store): Promise<Hex[] | undefined> {
   const value = await store.get('meta', MET_KEY)
   return value && (decodeRow(value) as Hex[])
+}
+
+const TWIN_KEY = 'twin'
+
+/** An entry came that is signed with this device's key, and that this device never wrote. */
+export interface TwinRow {
+  readonly thread: Hex
+  readonly entry: Hex
+  /** ms */
+  readonly at: number
+}
+
+export function putTwin({ thread, entry, at }: TwinRow): Write {
+  return { type: 'put', space: 'meta', key: TWIN_KEY, value: encodeCanonical([thread, entry, at]) }
+}
+
+export async function getTwin(store: Store): Promise<TwinRow | undefined> {
+  const value = await store.get('meta', TWIN_KEY)
+  if (!value) return undefined
+  const [thread, entry, at] = decodeRow(value) as [Hex, Hex, number]
+  return { thread, entry, at }
 }

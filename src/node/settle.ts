@@ -9,6 +9,7 @@ import {
   hash,
   textId,
 } from '../../protocol/index.ts'
+import { dropUnawaited, lacksForOthers } from './carry.ts'
 import { openSealed } from './contents.ts'
 import { cursorOf, factsOf, type Held, outboxOf, type Turn } from './held.ts'
 import { dropInbox, dropOutbox, putInbox, putOutbox, putThreadRow, type ThreadRow } from './rows.ts'
@@ -58,6 +59,8 @@ export function settle(held: Held, turn: Turn, thread: Thread, gained: readonly 
     if (dev === held.workspace.key.public) fillOutbox(held, turn, thread, node)
     clearOutbox(held, turn, thread, node)
   }
+  if (next.side === null) next.foreign = withForeign(held, row.foreign, gained)
+  dropUnawaited(held, turn, thread)
   thread.row = next
   turn.writes.push(putThreadRow(thread.id, next))
   if (next.arrival !== row.arrival) {
@@ -98,7 +101,22 @@ export function newRow(held: Held, thread: Thread): ThreadRow {
     recovering: isLost(held, thread),
     forked: [],
     lacking: false,
+    foreign: [],
   }
+}
+
+/** Whose entries they are: a member, or a device of nobody that is known. */
+export function authorOf(held: Held, device: Hex): Hex {
+  return memberOfDevice(held.workspace, device)?.id ?? device
+}
+
+function withForeign(held: Held, before: ThreadRow['foreign'], gained: readonly Gained[]): ThreadRow['foreign'] {
+  const sizes = new Map(before)
+  for (const { entry } of gained.map(({ node }) => node)) {
+    const author = authorOf(held, entry.header.dev)
+    sizes.set(author, (sizes.get(author) ?? 0) + entry.envelope.length)
+  }
+  return [...sizes]
 }
 
 /** Whether own entries of a thread that comes from a peer may have been lost here, and not come back yet. */
@@ -107,8 +125,9 @@ function isLost(held: Held, thread: Thread): boolean {
   return met !== undefined && !threadDevices(thread).some((device) => met.has(device))
 }
 
+/** A body is missing: any, where this device takes part; elsewhere one that somebody waits for. */
 export function isLacking(held: Held, thread: Thread): boolean {
-  return sideOf(thread, held.workspace.key.public) !== undefined && missingBodies(thread).length > 0
+  return sideOf(thread, held.workspace.key.public) ? missingBodies(thread).length > 0 : lacksForOthers(held, thread)
 }
 
 /** Texts that a list shows the beginning of. */

@@ -7,6 +7,7 @@ import {
   differingBuckets,
   FRAME_SIZE_BYTES_MAX,
   hasBit,
+  headsDigest,
   type Hex,
   type Node,
   parseSync,
@@ -18,12 +19,15 @@ import {
   type SyncMessageOf,
 } from '../../protocol/index.ts'
 import type { FrameStream } from '../net/net.ts'
-import { admit, type Admitted, admitBodies, takeWaiting, type WaitingRoom } from './admit.ts'
+import { admit, type Admitted, admitBodies, admitWaiting, type WaitingRoom } from './admit.ts'
+import { createApart } from './apart.ts'
+import { wantedToCarry } from './carry.ts'
 import type { Asking } from './asking.ts'
-import { countRefusal, type Held } from './held.ts'
+import { countRefusal, type Held, type ThreadFacts } from './held.ts'
 import { createOutbound } from './outbound.ts'
 import { missingBodies, sideOf, type Thread, threadDevices } from './threads.ts'
-import { admitPrekey, admitRoster, heldPrekeysDigest, rosterOf, rosterSuffix, rosterUndo } from './workspace.ts'
+import { heldPrekeysDigest, memberOfDevice, rosterOf, rosterSuffix } from './workspace.ts'
+import { takePrekeys, takeRoster } from './workspace-news.ts'
 
 const BATCH_SIZE_BYTES = 256 * 1024
 /** Threads that the full list of ids was asked for at the same time. */
@@ -45,6 +49,8 @@ export interface SyncOptions {
   /** The peer holds exactly the threads that are held here. */
   readonly onInSync: (device: Hex) => void
   readonly onHello: (from: Hex, hello: SyncMessageOf<'hello'>) => void
+  /** The peer keeps bodies of a thread for others. */
+  readonly onCarried: (from: Hex, carried: SyncMessageOf<'carried'>) => void
 }
 
 export interface SyncSession {
@@ -55,6 +61,8 @@ export interface SyncSession {
   pull(thread: Hex): void
   /** Says what the newest entries of a thread are. */
   tellHeads(thread: Hex, heads: readonly Hex[]): void
+  /** Says which bodies are kept here for others. */
+  tellCarried(thread: Hex, ids: Hex[]): void
   /** Says what is held of the roster, the prekeys and all threads: a beacon. */
   tellAll(): void
   close(): Promise<void>
@@ -72,6 +80,9 @@ export function createSyncSession(options: SyncOptions): SyncSession {
   })
   const { say } = out
   let ended = false
+  const apart = createApart(held)
+  /** Threads of which something was left, in the batches of the answer that is under way. */
+  const leftNow = new Set<Hex>()
   /** The last hello that was answered with one of our own. */
   let answeredTo = ''
   /** Threads of which the full list of ids was already asked for, so that a lying peer causes no loop. */
@@ -114,6 +125,8 @@ export function createSyncSession(options: SyncOptions): SyncSession {
         return out.answer(`want ${message.th}`, () => wantedBodies(message))
       case 'bodies':
         return onBodies(message)
+      case 'carried':
+        return onCarried(message)
       case 'heads':
         return onHeads(message)
       case 'got':
@@ -143,38 +156,22 @@ export function createSyncSession(options: SyncOptions): SyncSession {
   }
 
   async function onRoster(message: SyncMessageOf<'roster'>): Promise<void> {
-    const changed = await held.turn(async (turn) => {
-      turn.undo.push(rosterUndo(workspace))
-      const admitted = await admitRoster(workspace, message.entries)
-      for (const { refusal } of admitted.refused) countRefusal(held, refusal)
-      turn.writes.push(...admitted.writes)
-      return admitted.writes.length > 0
-    })
-    if (!changed) return
+    if (!(await takeRoster(held, message.entries))) return
     options.onWorkspaceChanged()
-    for (const { from, items } of takeWaiting(room)) options.onAdmitted(from, await admit(held, room, { from, items }))
+    await admitWaiting(held, room, options.onAdmitted)
   }
 
   async function onPrekeys(message: SyncMessageOf<'prekeys'>): Promise<void> {
-    const changed = await held.turn(async (turn) => {
-      turn.undo.push(rosterUndo(workspace))
-      for (const record of message.records) {
-        const admitted = admitPrekey(workspace, record)
-        if (admitted.ok) turn.writes.push(...admitted.value)
-        else countRefusal(held, admitted.refusal)
-      }
-      return turn.writes.length > 0
-    })
-    if (changed) options.onWorkspaceChanged()
+    if (await takePrekeys(held, message.records)) options.onWorkspaceChanged()
   }
 
   function onDigests(message: SyncMessageOf<'digests'>): void {
-    const buckets = differingBuckets(message.buckets, held.buckets())
-    if (buckets.length === 0) {
+    if (apart.isAllLeft(message.buckets)) {
       out.caughtUp()
-      return options.onInSync(stream.device)
+      options.onInSync(stream.device)
     }
-    const differing = new Set(buckets)
+    const differing = new Set(differingBuckets(message.buckets, held.buckets()))
+    if (differing.size === 0) return
     const threads = [...held.facts].flatMap(([thread, facts]): [Hex, Hex][] =>
       differing.has(bucketOf(thread)) ? [[thread, facts.headsDigest]] : [],
     )
@@ -186,11 +183,17 @@ export function createSyncSession(options: SyncOptions): SyncSession {
     for (const [thread, digest] of message.threads) {
       const isNeeded = (): boolean => {
         const facts = held.facts.get(thread)
-        return facts?.headsDigest !== digest || facts.lacking || facts.recovering
+        return facts?.headsDigest !== digest || facts.recovering || (facts.lacking && mayHaveBodies(facts))
       }
-      if (held.facts.get(thread)?.headsDigest !== digest) out.ask(thread, isNeeded)
+      if (held.facts.get(thread)?.headsDigest !== digest && !apart.isLeft(thread, digest)) out.ask(thread, isNeeded)
     }
     out.named()
+  }
+
+  /** Of a thread of others, bodies that might be carried are worth asking a device of its members for, and no other. */
+  function mayHaveBodies({ side, sender, recipient }: ThreadFacts): boolean {
+    const member = memberOfDevice(workspace, stream.device)?.id
+    return side !== null || member === sender || member === recipient
   }
 
   /** Looks at a thread in the write queue, where memory and disk agree. */
@@ -215,7 +218,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
     const { chosen, heads, withBodies, bodies } = await read(id, (thread) => ({
       chosen: choose(thread),
       heads: [...thread.graph.heads].slice(0, SYNC_HEADS_COUNT_MAX),
-      // Sealed bodies go to the devices of the thread; others hold the headers.
+      // Sealed bodies go to the devices of the thread unasked; others ask for those that they have room for.
       withBodies: threadDevices(thread).includes(stream.device),
       bodies: thread.bodies,
     }))
@@ -248,6 +251,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
     say({ t: 'got' })
     options.onAdmitted(stream.device, { ...admitted, missing: new Map() })
     if (admitted.missingRoster) sayHello()
+    for (const thread of admitted.left) leftNow.add(thread)
     if (admitted.refused > REFUSED_COUNT_MAX) return stream.abort('sends what the rules refuse')
     if (!message.heads) return
     out.answered(message.th)
@@ -260,6 +264,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
       bodies: wanted(thread),
     }))
     if (rest.bodies.length > 0) say({ t: 'want', th: message.th, ids: rest.bodies })
+    if (leftNow.delete(message.th) && rest.lacks) return apart.leave(message.th, headsDigest(heads))
     if (rest.lacks && !askedInFull.has(message.th)) {
       if (askedInFull.size >= FULL_LISTS_COUNT_MAX) askedInFull.clear()
       askedInFull.add(message.th)
@@ -267,15 +272,14 @@ export function createSyncSession(options: SyncOptions): SyncSession {
     } else askedInFull.delete(message.th)
   }
 
-  /** Bodies of threads that this device takes part in. */
+  /** Bodies that are missing: all of a thread that this device takes part in; of others, those that it may keep for them. */
   function wanted(thread: Thread): Hex[] {
-    return sideOf(thread, workspace.key.public) ? missingBodies(thread).slice(0, SYNC_IDS_COUNT_MAX) : []
+    const isOwn = sideOf(thread, workspace.key.public) !== undefined
+    return (isOwn ? missingBodies(thread) : wantedToCarry(held, thread)).slice(0, SYNC_IDS_COUNT_MAX)
   }
 
   async function* wantedBodies(message: SyncMessageOf<'want'>): AsyncIterable<SyncMessage> {
-    const wanted = await read(message.th, (thread) =>
-      threadDevices(thread).includes(stream.device) ? message.ids.filter((id) => thread.bodies.has(id)) : [],
-    )
+    const wanted = await read(message.th, (thread) => message.ids.filter((id) => thread.bodies.has(id)))
     let items: [Hex, Uint8Array][] = []
     let size = 0
     for (const id of wanted) {
@@ -298,7 +302,15 @@ export function createSyncSession(options: SyncOptions): SyncSession {
     options.onAdmitted(stream.device, admitted)
   }
 
+  async function onCarried(message: SyncMessageOf<'carried'>): Promise<void> {
+    const missing = await read(message.th, (thread) => new Set(wanted(thread)))
+    const ids = message.ids.filter((id) => missing.has(id))
+    if (ids.length > 0) say({ t: 'want', th: message.th, ids })
+    options.onCarried(stream.device, message)
+  }
+
   async function onHeads(message: SyncMessageOf<'heads'>): Promise<void> {
+    if (apart.isLeft(message.th, headsDigest(message.heads))) return
     // The header may be here by way of someone who had no body for us.
     const lacks = (thread: Thread) =>
       message.heads.some((head) => !thread.graph.byId.has(head)) || wanted(thread).length > 0
@@ -345,6 +357,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
     },
     pull: (thread) => out.ask(thread),
     tellHeads: (thread, heads) => out.tell(thread, heads.slice(0, SYNC_HEADS_COUNT_MAX)),
+    tellCarried: (thread, ids) => say({ t: 'carried', th: thread, ids }),
     tellAll: sayHello,
     close: () => stream.close(),
   }

@@ -1,7 +1,9 @@
 /** Who this node is, who its teammates are, and how it is: facts for front ends. */
 import { devicesOf, peerIdText, PROTOCOL_VERSION, textId } from '../../protocol/index.ts'
-import type { Net } from '../net/net.ts'
-import type { NodeStatus, RefusedEntry, Teammate, WhoAmI } from './api.ts'
+import type { Net, PeerStatus } from '../net/net.ts'
+import type { NodeStatus, RefusedEntry, Teammate, TeammateDevice, WhoAmI } from './api.ts'
+import type { BootstrapUse } from './bootstrap-use.ts'
+import { carriersOf } from './carriers.ts'
 import type { Held } from './held.ts'
 import { requireMember, trustOf } from './membership.ts'
 import type { Peers } from './peers.ts'
@@ -19,9 +21,36 @@ export interface Team {
 const STORE_FORMAT = 1
 /** A clock that differs by more from a teammate's is worth a word. */
 const SKEW_NOTED_MS = 60_000
+/** Entries of one device whose carriers are looked up for a status. */
+const LOOKED_AT_COUNT_MAX = 100
 
-export function createTeam(parts: { held: Held; net: Net; peers: Peers; version: string; startedAt: number }): Team {
-  const { held, net, peers } = parts
+export interface TeamParts {
+  readonly held: Held
+  readonly net: Net
+  readonly peers: Peers
+  readonly bootstrap: BootstrapUse
+  /** Mailboxes at the bootstrap servers are used. */
+  readonly mailbox: boolean
+  readonly version: string
+  readonly startedAt: number
+}
+
+/** How a peer is reached. */
+export function wayOf(
+  peer: PeerStatus | undefined,
+): Pick<TeammateDevice, 'path' | 'via' | 'why_not_direct' | 'round_trip_ms'> {
+  if (!peer) return {}
+  const { connected, path, via, whyNotDirect, roundTripMs } = peer
+  return {
+    ...(connected && path !== undefined ? { path } : {}),
+    ...(connected && via !== undefined ? { via } : {}),
+    ...(connected && whyNotDirect !== undefined ? { why_not_direct: whyNotDirect } : {}),
+    ...(roundTripMs === undefined ? {} : { round_trip_ms: Math.round(roundTripMs * 10) / 10 }),
+  }
+}
+
+export function createTeam(parts: TeamParts): Team {
+  const { held, net, peers, bootstrap } = parts
   const { workspace } = held
 
   function whoami(): WhoAmI {
@@ -56,8 +85,7 @@ export function createTeam(parts: { held: Held; net: Net; peers: Peers; version:
             device: deviceLabel(workspace, key),
             peer_id: peerIdText(key),
             reachable: key === workspace.key.public || peer?.connected === true,
-            ...(peer?.connected && peer.path ? { path: peer.path } : {}),
-            ...(peer?.roundTripMs === undefined ? {} : { round_trip_ms: Math.round(peer.roundTripMs * 10) / 10 }),
+            ...wayOf(peer),
             ...(row && row.lastSeen > 0 ? { last_seen: timeText(row.lastSeen) } : {}),
             ...(row && Math.abs(row.skew) > SKEW_NOTED_MS ? { clock_skew_ms: row.skew } : {}),
             ...(peer && !peer.connected && peer.lastFailure !== undefined ? { last_failure: peer.lastFailure } : {}),
@@ -89,11 +117,36 @@ export function createTeam(parts: { held: Held; net: Net; peers: Peers; version:
     return entries
   }
 
+  /** Remembered on disk: a second machine may be off by now, and is to be found all the same. */
+  function twinWords(): string | undefined {
+    const { seen } = held.twin
+    if (!seen) return undefined
+    const thread = textId('thread', seen.thread)
+    return `another machine runs with this key: on ${timeText(seen.at)} an entry came for ${thread} that is signed with it and was never written here`
+  }
+
+  /** What each device has yet to acknowledge, and who keeps any of it. */
+  async function waiting(): Promise<NodeStatus['waiting']> {
+    const rows: NodeStatus['waiting'] = []
+    for (const [device, owed] of held.outbox) {
+      if (owed.size === 0) continue
+      const names = await held.turn(async () => {
+        const found = new Set<string>()
+        for (const [entry, thread] of [...owed].slice(0, LOOKED_AT_COUNT_MAX))
+          for (const { name } of carriersOf(held, await held.threads.load(thread), entry)) found.add(name)
+        return found
+      })
+      rows.push({ device: deviceLabel(workspace, device), entries: owed.size, stored_at: [...names] })
+    }
+    return rows
+  }
+
   return {
     whoami,
     teammates,
     async status() {
       const refused_entries = await refusedEntries()
+      const twin = net.twin() ?? twinWords()
       const { failure } = held.disk
       let unread = 0
       let threads = 0
@@ -119,10 +172,15 @@ export function createTeam(parts: { held: Held; net: Net; peers: Peers; version:
         threads,
         unread,
         outbox: [...held.outbox.values()].reduce((sum, items) => sum + items.size, 0),
+        waiting: await waiting(),
+        carried: { entries: held.carried.count, bytes: held.carried.size },
+        mailbox: parts.mailbox,
+        ...(twin === undefined ? {} : { twin }),
         refused: Object.fromEntries(held.refusals),
         refused_entries,
         forks,
         roster: { position: roster?.point[0] ?? 0, forked: isRosterForked(workspace) },
+        bootstrap: bootstrap.servers(),
         clock_ms: held.system.clock.now(),
       }
     },

@@ -13,7 +13,7 @@ import {
   wholeSet,
 } from '../../protocol/index.ts'
 import type { Store } from '../store/store.ts'
-import { getThreadRow, readEntries, readSecrets, type ThreadRow } from './rows.ts'
+import { type CarrierRow, getThreadRow, readCarriers, readEntries, readSecrets, type ThreadRow } from './rows.ts'
 import { emptyTracker, type Tracker, track } from './tracker.ts'
 
 export interface Arrival {
@@ -21,6 +21,9 @@ export interface Arrival {
   /** This node's clock, ms. */
   readonly at: number
 }
+
+/** Somebody keeps an entry for the other side. */
+export type CarrierFact = Pick<CarrierRow, 'at' | 'host'>
 
 /** One thread as this node holds it. */
 export interface Thread {
@@ -32,6 +35,8 @@ export interface Thread {
   readonly bodies: Set<Hex>
   /** Thread keys by the id of the create or wrap that introduced them. */
   readonly keys: Map<Hex, Uint8Array>
+  /** Who keeps an own entry for others, by entry and place. */
+  readonly carriers: Map<Hex, Map<string, CarrierFact>>
   row: ThreadRow | undefined
 }
 
@@ -83,6 +88,7 @@ export function emptyThread(id: Hex): Thread {
     arrivals: new Map(),
     bodies: new Set(),
     keys: new Map(),
+    carriers: new Map(),
     row: undefined,
   }
 }
@@ -105,6 +111,8 @@ async function readThread(store: Store, log: RosterLog, id: Hex): Promise<Thread
     if (bodies[i]) thread.bodies.add(entry)
   })
   for await (const [keyId, key] of readSecrets(store, `thread/${id}`)) thread.keys.set(keyId, key)
+  for await (const [entry, { where, at, host }] of readCarriers(store, id))
+    thread.carriers.set(entry, (thread.carriers.get(entry) ?? new Map<string, CarrierFact>()).set(where, { at, host }))
   return thread
 }
 

@@ -26,6 +26,7 @@ import {
   untrusted,
 } from './api.ts'
 import { artifactFacts, artifactLabels } from './artifacts.ts'
+import { carriersOf } from './carriers.ts'
 import { type AnyBody, boundAction, openContent, type Opened } from './contents.ts'
 import type { Held } from './held.ts'
 import { partyOf, trustOf } from './membership.ts'
@@ -57,7 +58,7 @@ export function commonView(held: Held, thread: Thread): ThreadCommon {
   }
 }
 
-/** What was observed of the newest thing that this side said: which devices of others have it, and who accepted. */
+/** What was observed of the newest thing that this side said: who keeps it, which devices of others have it, and who accepted. */
 function deliveryView(held: Held, thread: Thread): Delivery {
   const said =
     thread.graph.nodes.findLast((node) => !isOfKind(node, 'ack') && isMine(held, node.entry.header.dev)) ??
@@ -68,10 +69,12 @@ function deliveryView(held: Held, thread: Thread): Delivery {
       ? [{ device: deviceLabel(held.workspace, device), at: timeText(receivedAt(thread, receipt.entry.id)) }]
       : []
   })
+  const carriers = said ? carriersOf(held, thread, said.entry.id) : []
   const { lead } = stateOf(thread.tracker, thread.graph)
   const accept = lead.accept === null ? undefined : thread.graph.byId.get(lead.accept)
   return {
     stored_here: true,
+    ...(carriers.length > 0 ? { carriers: carriers.map(({ name, at }) => ({ name, at: timeText(at) })) } : {}),
     ...(delivered.length > 0 ? { delivered } : {}),
     ...(accept
       ? {

@@ -60,6 +60,7 @@ export interface Hello {
 /** Accepting and completing are one method on the wire, told apart by the status that is asked for. */
 export type AcceptUpdate = AcceptParams & { status: 'accepted' }
 export type CompleteUpdate = CompleteParams & { status: 'completed' }
+type BootstrapListing = Awaited<ReturnType<NodeApi['listBootstrap']>>
 type NoParams = Record<string, never>
 type PingResult = Awaited<ReturnType<NodeApi['ping']>>
 
@@ -83,6 +84,9 @@ export interface Methods {
   'relay/invite': { params: InviteParams; result: InviteResult }
   'relay/invites': { params: NoParams; result: { items: InviteListing[] } }
   'relay/invite-revoke': { params: { invite_id: string }; result: InviteListing }
+  'relay/bootstrap': { params: NoParams; result: BootstrapListing }
+  'relay/bootstrap-use': { params: { addresses: string[] }; result: BootstrapListing }
+  'relay/bootstrap-drop': { params: { address: string }; result: BootstrapListing }
   'relay/join': { params: JoinParams; result: JoinResult }
   'relay/approve': { params: VerdictParams; result: VerdictResult }
   'relay/reject': { params: VerdictParams; result: VerdictResult }
@@ -211,6 +215,9 @@ const listTeammates: z.ZodType<Methods['agents/list']['params']> = z.strictObjec
   role: shapes.role.optional(),
   cursor: shapes.cursor.optional(),
 })
+/** More than an address may have, so that the node says what is wrong with one that is too long. */
+const ADDRESS_LENGTH_CHARS_MAX = 2000
+const addresses = z.array(shapes.filledText.max(ADDRESS_LENGTH_CHARS_MAX)).min(1).max(64)
 const noParams: z.ZodType<NoParams> = z.strictObject({})
 /** The one lenient method: a front end from the future must be able to ask an old node how old it is. */
 const anyParams = z.record(z.string(), z.unknown())
@@ -297,8 +304,17 @@ export const METHODS: { readonly [M in MethodName]: Method<M> } = {
     parse: by(z.strictObject({ invite_id: shapes.id })),
     run: ({ api }, { params }) => api.revokeInvite(params),
   },
+  'relay/bootstrap': { parse: by(noParams), run: ({ api }) => api.listBootstrap() },
+  'relay/bootstrap-use': {
+    parse: by(z.strictObject({ addresses })),
+    run: ({ api }, { params }) => api.useBootstrap(params),
+  },
+  'relay/bootstrap-drop': {
+    parse: by(z.strictObject({ address: shapes.filledText.max(ADDRESS_LENGTH_CHARS_MAX) })),
+    run: ({ api }, { params }) => api.dropBootstrap(params),
+  },
   'relay/join': {
-    parse: by(z.strictObject({ code: shapes.filledText.max(2000) })),
+    parse: by(z.strictObject({ code: shapes.filledText.max(2000), bootstrap: addresses.optional() })),
     run: ({ api }, { params, signal }) => api.join(params, signal),
   },
   'relay/approve': { parse: by(verdict), run: ({ api }, { params, caller }) => api.approve(params, caller) },

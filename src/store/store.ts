@@ -17,6 +17,8 @@ export const SPACES = [
   'thread', // <thread>: summary for listing
   'inbox', // <arrival>: threads in order of their newest arrival
   'outbox', // <device> <entry>: what that device has not acknowledged yet
+  'carried', // <entry>: a sealed body that is kept for others
+  'carrier', // <thread> <entry> <where>: who keeps an own entry for others, as far as it was observed
   'receipt', // <session member> <key>: idempotency key → payload hash → result
   'peer', // <device>: last addresses, last seen
   'refused', // a small ring of refused entries, kept as proof

@@ -1,6 +1,7 @@
 /** What is said of transport: each fact is absent until it was observed, and what is owed to a peer survives whatever happens. */
 import { expect, test } from 'vitest'
 import type { Delivery } from '../../src/node/api.ts'
+import { DEFAULT_QUOTAS } from '../../src/node/quotas.ts'
 import { emptyStory } from '../cast.ts'
 import { entriesMessage, entriesOn, impersonate } from './impostor.ts'
 import {
@@ -105,6 +106,9 @@ test('gossip that is lost is healed by asking; nobody has to wait for the next b
 test('a body too large for gossip is asked for once the header is known, also where it came by a third', async () => {
   const world = await trio()
   const { bob, frank, carol } = world
+  await carol.stop()
+  await carol.start({ quotas: { ...DEFAULT_QUOTAS, carried: 0 } })
+  await world.connected()
   world.cut(bob, frank)
   const text = 'long '.repeat(20_000)
   const { thread_id } = await handOff(bob, 'frank', text)

@@ -196,17 +196,21 @@ describe('the conversation stays bounded', () => {
     await othersAreServed(here)
   })
 
-  test('with one that wants bodies which are not for it, and of threads that are not there', async () => {
+  test('with one that wants bodies which are not for it: it gets what it could carry sealed, and nothing of threads that are not there', async () => {
     const here = await meeting()
     const { bob, talk } = here
     await handOff(bob, 'frank', 'not for mallory')
     const [create] = await entriesOn(bob.disk)
     await talk.say({ t: 'want', th: create?.thread ?? '', ids: [create?.id ?? ''] })
-    await talk.say({ t: 'want', th: 'ab'.repeat(32), ids: unknownIds(10) })
+    await talk.say({ t: 'want', th: 'ab'.repeat(32), ids: [create?.id ?? '', ...unknownIds(10)] })
     await talk.say({ t: 'vector', th: create?.thread ?? '', tips: [] })
     const { items } = await talk.hear('entries')
     expect(items.map(([, body]) => body)).toEqual([null])
-    expect(heardOf(talk, 'bodies')).toBe(0)
+    await talk.catchUp()
+    expect(heardOf(talk, 'bodies')).toBe(1)
+    const { items: bodies } = await talk.hear('bodies')
+    expect(bodies.map(([id]) => id)).toEqual([create?.id])
+    expect(Buffer.from(bodies[0]?.[1] ?? []).includes('not for mallory')).toBe(false)
   })
 
   test('with one whose entries, each refused, come a few at a time: the proofs that are kept are few', async () => {

@@ -16,13 +16,16 @@ import type {
 } from '../../src/node/api.ts'
 import { ApiError, type ApiSymbol } from '../../src/node/api-error.ts'
 import { foundWorkspace } from '../../src/node/found.ts'
-import { type Node, openNode } from '../../src/node/node.ts'
+import { type Node, type NodeOptions, openNode } from '../../src/node/node.ts'
 import { createMemoryHub, type MemoryHub } from '../../src/net/memory-net.ts'
 import type { Net } from '../../src/net/net.ts'
 import { SILENT_LOG, type System } from '../../src/system.ts'
 import { actor, dice, seedOf } from '../cast.ts'
 import { type TestClock, testClock } from './clock.ts'
 import { createDisk, type Disk } from './disk.ts'
+
+/** What a node is told when it starts. */
+type Settings = Partial<Pick<NodeOptions, 'rebuild' | 'quotas' | 'bootstrap' | 'mailbox'>>
 
 export interface Laptop {
   readonly name: string
@@ -36,7 +39,7 @@ export interface Laptop {
   readonly net: Net
   readonly running: boolean
   /** `rebuild`: as after a repair of its store. `through`: what its node is given in place of the net. */
-  start(options?: { rebuild?: boolean; through?: (net: Net) => Net }): Promise<void>
+  start(options?: Settings & { through?: (net: Net) => Net }): Promise<void>
   stop(): Promise<void>
   restart(): Promise<void>
 }

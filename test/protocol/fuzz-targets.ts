@@ -17,6 +17,7 @@ import {
   encodeCode,
   encodeGossip,
   encodeJoin,
+  encodeMail,
   encodeMailbox,
   encodeSync,
   type Entry,
@@ -29,6 +30,7 @@ import {
   parseCode,
   parseGossip,
   parseJoin,
+  parseMail,
   parseMailbox,
   parseRosterEntry,
   parseSync,
@@ -44,7 +46,7 @@ import {
 import { createFrameReader, encodeFrame } from '../../src/net/frame.ts'
 import { NetError } from '../../src/net/net.ts'
 import { acme, actor, alice, begin, bob, frank, mallory, seedOf, type Story } from '../cast.ts'
-import { MAILBOX_MESSAGES } from './samples.ts'
+import { MAIL, MAILBOX_MESSAGES } from './samples.ts'
 
 export interface Target {
   readonly name: string
@@ -297,6 +299,11 @@ export const TARGETS: readonly Target[] = [
       if (parsed.value.t === 'put') checkPut(parsed.value)
       if (parsed.value.t === 'open') checkOpen(parsed.value, { nonce: ID, server: ID })
     },
+  },
+  {
+    name: 'mail in a mailbox',
+    samples: MAIL.map(encodeMail),
+    check: (input) => oneForm(input, parseMail(input), encodeMail),
   },
   { name: 'gossip', samples: gossips, check: (input) => oneForm(input, parseGossip(input), encodeGossip) },
   {

@@ -5,6 +5,7 @@ import {
   CBOR_DEPTH_MAX,
   FRAME_SIZE_BYTES_MAX,
   type GossipMessage,
+  type Mail,
   type MailboxMessage,
   type SyncMessage,
   type Value,
@@ -48,6 +49,7 @@ export const SYNC_MESSAGES: readonly SyncMessage[] = [
   { t: 'ids', th: ID, ids: [ID] },
   { t: 'want', th: ID, ids: [] },
   { t: 'bodies', th: ID, items: [[ID, BYTES]] },
+  { t: 'carried', th: ID, ids: [ID] },
   { t: 'heads', th: ID, heads: [ID] },
   { t: 'got' },
 ]
@@ -70,4 +72,11 @@ export const MAILBOX_MESSAGES: readonly MailboxMessage[] = [
   { t: 'items', mailbox: ID, items: [[ID, BYTES]], more: true },
   { t: 'drop', mailbox: ID, ids: [ID, ID] },
   { t: 'dropped', mailbox: ID, ids: [] },
+]
+
+export const MAIL: readonly Mail[] = [
+  { t: 'entry', envelope: BYTES, body: null },
+  { t: 'entry', envelope: BYTES, body: BYTES },
+  { t: 'piece', th: ID, entry: ID, at: 0, of: 5, bytes: BYTES },
+  { t: 'workspace', roster: [BYTES], prekeys: [BYTES] },
 ]

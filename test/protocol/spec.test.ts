@@ -9,7 +9,7 @@ import * as limits from '../../protocol/limits.ts'
 import { ROSTER_CTL } from '../../protocol/roster-entry.ts'
 import { fileAt, filesBelow, ROOT } from '../source.ts'
 import { blockText, bytesOf, cborLines } from './hex-lines.ts'
-import { GOSSIP_MESSAGES, MAILBOX_MESSAGES, SYNC_MESSAGES } from './samples.ts'
+import { GOSSIP_MESSAGES, MAIL, MAILBOX_MESSAGES, SYNC_MESSAGES } from './samples.ts'
 import { EXAMPLES, REFUSED } from './spec-examples.ts'
 import * as world from './spec-world.ts'
 
@@ -164,6 +164,7 @@ describe('the grammars have the keys of the code', () => {
     ...GOSSIP_MESSAGES.map((message) => ['gossip', message] as const),
     ...JOIN_MESSAGES.map((message) => ['join', message] as const),
     ...MAILBOX_MESSAGES.map((message) => ['mailbox', message] as const),
+    ...MAIL.map((message) => ['mail', message] as const),
   ])('%s $1.t', (protocol, message) => {
     sameKeys(`${protocol}-${message.t}`, new Map(Object.keys(message).map((key) => [key, false])))
   })

@@ -46,6 +46,9 @@ function callSamples([theirs, mine]: readonly string[]): Uint8Array[] {
     ['relay/reject', { thread_id: theirs, digest: 'ab'.repeat(32), reason: 'r', metadata }],
     ['relay/invites', {}],
     ['relay/invite-revoke', { invite_id: 'inv_aaaa' }],
+    ['relay/bootstrap', {}],
+    ['relay/bootstrap-use', { addresses: ['/dns4/relay.example/tcp/4001/p2p/12D3KooW'] }],
+    ['relay/bootstrap-drop', { address: '/dns4/relay.example/tcp/4001' }],
     ['relay/join', { code: 'relay1qqqq' }],
     ['relay/ping', { handle: 'frank@acme' }],
   ]

@@ -17,7 +17,7 @@ import {
   untrusted,
 } from '../../src/node/api.ts'
 import { proposedAction, recordOf } from './peer-words.ts'
-import { createScript, type Script } from './script.ts'
+import { bootstrapCalls, createScript, type Script } from './script.ts'
 
 const BOB: Party = { handle: 'bob@acme', device: 'bob/bobs-mbp', trust: 'verified' }
 const FRANK: Party = { handle: 'frank@acme', device: 'frank/frank-xps', trust: 'unverified' }
@@ -214,6 +214,10 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
         refused_entries: [],
         forks: [],
         roster: { position: 3, forked: false },
+        bootstrap: [],
+        waiting: [],
+        carried: { entries: 0, bytes: 0 },
+        mailbox: false,
         clock_ms: 0,
       }
     },
@@ -365,6 +369,7 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
       await enter('revokeInvite', params)
       return { invite_id: params.invite_id, handle: 'frank@acme', expires_at: TIME, state: 'withdrawn' }
     },
+    ...bootstrapCalls(enter),
     async join(params, signal) {
       await enter('join', params, { signal })
       return { handle: 'bob@acme', workspace: 'acme', inviter: 'frank@acme', trust: 'unverified' }

@@ -1,7 +1,7 @@
 /** One laptop: a whole node, on a disk and a network that fail as they are told to. */
 import type { SyncMessage } from '../../protocol/index.ts'
 import type { MemoryHub } from '../../src/net/memory-net.ts'
-import { type Node, openNode } from '../../src/node/node.ts'
+import { type Node, type NodeOptions, openNode } from '../../src/node/node.ts'
 import { SPACES, type Space } from '../../src/store/store.ts'
 import { type Log, SILENT_LOG } from '../../src/system.ts'
 import { actor, seedOf } from '../cast.ts'
@@ -32,6 +32,8 @@ export interface Surroundings {
   readonly hubClock: Hand
   readonly scene: Scene
   readonly defects: Defects
+  /** How the nodes are set. */
+  readonly node: Partial<Pick<NodeOptions, 'bootstrap' | 'mailbox' | 'quotas'>>
   delay(from: string, to: string): number
   gossipComesAgainAfter(): number | undefined
 }
@@ -145,6 +147,7 @@ export function createLaptop(holder: Holder, firstDisk: Disk, around: Surroundin
         after: (ms, then) => void hand.after(ms, then),
       })
       const node = await openNode({
+        ...around.node,
         store,
         net: faultyNet({
           net,

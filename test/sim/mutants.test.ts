@@ -1,6 +1,7 @@
 /** Nodes that are broken in one respect each: what the checkers are worth. */
 import { expect, test, vi } from 'vitest'
 import type * as Acknowledge from '../../src/node/acknowledge.ts'
+import type * as Carry from '../../src/node/carry.ts'
 import type * as Rows from '../../src/node/rows.ts'
 
 import { missingBodies } from '../../src/node/threads.ts'
@@ -9,7 +10,7 @@ import type * as WriteQueue from '../../src/node/write-queue.ts'
 import type { Defects } from './laptop.ts'
 import { tell } from './story.ts'
 
-type Break = 'outbox' | 'bodies' | 'queue' | 'keys' | 'tracker'
+type Break = 'outbox' | 'bodies' | 'queue' | 'keys' | 'tracker' | 'carried' | 'quota' | 'boast'
 const broken = vi.hoisted(() => ({ by: undefined as string | undefined }))
 
 vi.mock('../../src/node/rows.ts', async (original) => {
@@ -34,6 +35,28 @@ vi.mock('../../src/node/acknowledge.ts', async (original) => {
       const ack = await real.acknowledge(held, turn, thread)
       for (const id of missing) thread.bodies.delete(id)
       return ack
+    },
+  }
+})
+
+vi.mock('../../src/node/carry.ts', async (original) => {
+  const real = await original<typeof Carry>()
+  return {
+    ...real,
+    dropUnawaited: (...given: Parameters<typeof real.dropUnawaited>) => {
+      if (broken.by !== 'carried') real.dropUnawaited(...given)
+    },
+    carry: (...[held, turn, thread, body]: Parameters<typeof real.carry>) => {
+      const quotas = { ...held.quotas, carried: Number.MAX_SAFE_INTEGER, carriedOfAuthor: Number.MAX_SAFE_INTEGER }
+      return real.carry(broken.by === 'quota' ? { ...held, quotas } : held, turn, thread, body)
+    },
+    async *carriedFor(...[held, device]: Parameters<typeof real.carriedFor>) {
+      yield* real.carriedFor(held, device)
+      if (broken.by !== 'boast') return
+      for (const thread of held.facts.keys()) {
+        const { graph } = await held.threads.load(thread)
+        yield { thread, ids: graph.nodes.map(({ entry }) => entry.id) }
+      }
     },
   }
 })
@@ -74,9 +97,17 @@ const MUTANTS: readonly Mutant[] = [
   { node: 'never pulls what gossip lost', defects: { mute: ['vector', 'ids'] }, seeds: [1, 5], by: ['converged'] },
   { node: 'asks for no body', defects: { mute: ['want'] }, seeds: [1, 60], by: ['converged'] },
   { node: 'acknowledges before the body is there', break: 'bodies', seeds: [1, 60], by: ['told'] },
-  { node: 'trusts an old disk', defects: { noStartMark: true }, seeds: [60, 200], by: ['honest'] },
-  { node: 'has no write queue', break: 'queue', seeds: [1, 20], by: ['answers', 'honest', 'kept', 'once', 'rules'] },
+  { node: 'trusts an old disk', defects: { noStartMark: true }, seeds: [60, 200], by: ['honest', 'twin'] },
+  {
+    node: 'has no write queue',
+    break: 'queue',
+    seeds: [1, 20],
+    by: ['answers', 'honest', 'kept', 'once', 'rules', 'twin'],
+  },
   { node: 'forgets idempotency keys', break: 'keys', seeds: [1, 20], by: ['once'] },
+  { node: 'keeps for others what they have acknowledged', break: 'carried', seeds: [1, 20], by: ['carried'] },
+  { node: 'keeps more for others than it may', break: 'quota', seeds: [1, 60], by: ['carried'] },
+  { node: 'says that it keeps what it does not', break: 'boast', seeds: [1, 20], by: ['carried'] },
   { node: 'shows a state that has passed', break: 'tracker', seeds: [1, 20], by: ['rules', 'digests'] },
 ]
 

@@ -56,6 +56,10 @@ export function faultyNet(parts: NetParts): Net {
     setTopics(topics) {
       if (isAlive()) net.setTopics(topics)
     },
+    setBootstrap(addresses) {
+      if (isAlive()) net.setBootstrap(addresses)
+    },
+    openMailbox: (server, signal) => (isAlive() ? net.openMailbox(server, signal) : never()),
     async publish(topic, data) {
       if (isAlive() && diesBefore('publish')) crash()
       return isAlive() ? net.publish(topic, data) : never()

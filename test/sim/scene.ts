@@ -22,8 +22,11 @@ export interface Holder {
   rows: Map<Hex, ThreadRow>
   /** Keys of each space that may grow. */
   keys: Map<Space, Set<string>>
+  /** What is kept for others: entry → whose it is, and how large. */
+  carried: Map<Hex, { thread: Hex; size: number }>
   /** All that its disks ever held. */
   readonly ever: Set<Hex>
+  readonly bodiesEver: Set<Hex>
   /** How often an old copy of its disk was put back. */
   restored: number
 }
@@ -46,6 +49,8 @@ export interface Checker {
   summed?(holder: Holder, thread: Hex, row: ThreadRow): void
   refused?(holder: Holder, row: RefusedRow, entry: Entry | undefined): void
   acknowledged?(told: Acknowledged): void
+  /** `holder` noted that the device `where` keeps an entry for others. */
+  reported?(holder: Holder, entry: Hex, where: Hex): void
   /** An old copy of its disk was put back, without the entries in `lost`. */
   restored?(holder: Holder, lost: ReadonlySet<Hex>): void
   /** After healing, when everything has come to rest. */
@@ -87,7 +92,9 @@ export function emptyHolder(name: string, device: Hex): Holder {
     bodies: new Set(),
     rows: new Map(),
     keys: new Map(COUNTED.map((space) => [space, new Set()])),
+    carried: new Map(),
     ever: new Set(),
+    bodiesEver: new Set(),
     restored: 0,
   }
 }
@@ -111,10 +118,19 @@ export function createScene(holders: readonly Holder[], make: (scene: Scene) => 
     const keys = holder.keys.get(write.space)
     if (write.type === 'del') {
       keys?.delete(write.key)
+      if (write.space === 'body') holder.bodies.delete(write.key)
+      if (write.space === 'carried') holder.carried.delete(write.key)
       return undefined
     }
     keys?.add(write.key)
-    if (write.space === 'body') holder.bodies.add(write.key)
+    if (write.space === 'body') {
+      holder.bodies.add(write.key)
+      holder.bodiesEver.add(write.key)
+    }
+    if (write.space === 'carried') {
+      const [thread, , size] = decodeRow(write.value) as [Hex, Hex, number]
+      holder.carried.set(write.key, { thread, size })
+    }
     if (write.space === 'thread') holder.rows.set(write.key, fromJson(write.value) as ThreadRow)
     if (write.space !== 'entry') return undefined
     const [envelope] = decodeRow(write.value) as [Uint8Array, number]
@@ -175,12 +191,24 @@ export function createScene(holders: readonly Holder[], make: (scene: Scene) => 
         if (body) scene.note(`  body of ${describe(body)}`)
         const row = write.space === 'thread' ? holder.rows.get(write.key) : undefined
         if (row) scene.tell((checker) => checker.summed?.(holder, write.key, row))
+        if (write.space === 'carrier') {
+          const [, entry = '', where = ''] = write.key.split('/')
+          scene.tell((checker) => checker.reported?.(holder, entry, where))
+        }
+        if (write.space === 'meta' && write.key === 'twin')
+          scene.violated('twin', `${holder.name} believes that another machine has its key`)
         if (write.space === 'refused') tellRefused(holder, fromJson(write.value) as RefusedRow)
       }
     },
     replaced(holder, rows) {
       const before = holder.held
-      Object.assign(holder, { ...emptyHolder('', ''), name: holder.name, device: holder.device, ever: holder.ever })
+      Object.assign(holder, {
+        ...emptyHolder('', ''),
+        name: holder.name,
+        device: holder.device,
+        ever: holder.ever,
+        bodiesEver: holder.bodiesEver,
+      })
       for (const [space, found] of rows)
         for (const [key, value] of found) take(holder, { type: 'put', space, key, value })
       const lost = new Set([...before].filter((id) => !holder.held.has(id)))

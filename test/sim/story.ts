@@ -2,7 +2,10 @@
  * One seed is one run: a few laptops live through a story of calls and faults, then everything is
  * healed and the checkers look at what is left.
  */
+import { CARRIED_SIZE_BYTES_MAX } from '../../protocol/index.ts'
+import { DEFAULT_QUOTAS } from '../../src/node/quotas.ts'
 import { boundsChecker } from './checkers/bounds.ts'
+import { carriedChecker } from './checkers/carried.ts'
 import { convergedChecker, missing } from './checkers/converged.ts'
 import { digestChecker } from './checkers/digests.ts'
 import { finalChecker } from './checkers/final.ts'
@@ -17,7 +20,7 @@ import { createLiar, type Liar } from './liar.ts'
 import { rest } from './quiet.ts'
 import { random, type Random } from './random.ts'
 import type { Scene } from './scene.ts'
-import { createWorld, type Faults, HONEST, NO_FAULTS, rosterRows, type World } from './world.ts'
+import { createWorld, type Faults, type Help, HONEST, NO_FAULTS, rosterRows, type World } from './world.ts'
 
 export interface Outcome {
   readonly seed: number
@@ -63,7 +66,8 @@ const HEALING_MS = 25 * 60_000
 export async function tell(seed: number, options: StoryOptions = {}): Promise<Outcome> {
   const dice = random(`seed ${seed}`)
   const roster = await rosterRows()
-  const look = boundsLater()
+  const look = lookLater()
+  const help = someHelp(dice.fork('help'))
   const honest = dice.between(2, HONEST.length)
   const defects = options.defects ?? {}
   let shown: ReturnType<typeof digestChecker>['shown'] = () => undefined
@@ -71,10 +75,11 @@ export async function tell(seed: number, options: StoryOptions = {}): Promise<Ou
     random: dice.fork('world'),
     honest,
     defects,
+    help,
     checkers(scene) {
       const digests = digestChecker(scene, roster)
       shown = digests.shown
-      const bounds = look.keep(boundsChecker(scene))
+      const looking = look.keep([boundsChecker(scene), carriedChecker(scene, help.quotas)])
       const others = [
         rulesChecker,
         keptChecker,
@@ -84,7 +89,7 @@ export async function tell(seed: number, options: StoryOptions = {}): Promise<Ou
         convergedChecker,
         outboxChecker,
       ]
-      return [digests, bounds, ...others.map((make) => make(scene))]
+      return [digests, ...looking, ...others.map((make) => make(scene))]
     },
   })
   const { scene, laptops, clock } = world
@@ -105,8 +110,10 @@ export async function tell(seed: number, options: StoryOptions = {}): Promise<Ou
   for (const laptop of laptops) begin(scene, laptop)
   await clock.pass(2000)
   const steps = dice.between(STEPS_MIN, STEPS_MAX)
+  const comings = dice.fork('comings and goings')
   for (let step = 0; step < steps && !scene.violation; step++) {
     await happen(cast, pickHappening(dice, happenings))
+    if (comings.chance(0.1)) world.post[world.post.isUp ? 'close' : 'open']()
     await rest()
     for (const laptop of laptops) look.at(laptop)
   }
@@ -119,7 +126,7 @@ export async function tell(seed: number, options: StoryOptions = {}): Promise<Ou
     violation: scene.violation,
     traceHash: scene.traceHash(),
     trace: scene.trace,
-    summary: `${honest} honest${liar ? ' and a liar' : ''}, ${steps} steps, ${scene.entries.size} entries, ${scene.trace.length} events: ${happenings.join(', ')}`,
+    summary: `${honest} honest${liar ? ' and a liar' : ''}${help.mailbox ? ' with mailboxes' : ''}, ${steps} steps, ${scene.entries.size} entries, ${scene.trace.length} events: ${happenings.join(', ')}`,
   }
 }
 
@@ -256,6 +263,7 @@ async function heal(cast: Cast): Promise<void> {
     for (const other of laptops) if (laptop !== other) world.clog(laptop, other, undefined)
   }
   for (const link of cuts) healLink(cast, link)
+  world.post.open()
   await clock.pass(2000)
   for (const laptop of laptops) if (laptop.state === 'off') begin(scene, laptop)
   await clock.pass(2000)
@@ -304,14 +312,23 @@ async function epilogue({ world, clients, dice }: Cast): Promise<void> {
   }
 }
 
-/** The bounds are looked at in the course of the story, by a checker that is made with the scene. */
-function boundsLater() {
-  let bounds: ReturnType<typeof boundsChecker> | undefined
+/** Some laptops use mailboxes; some keep little for others, or nothing. */
+function someHelp(dice: Random): Help {
+  const carried = dice.pick([CARRIED_SIZE_BYTES_MAX, CARRIED_SIZE_BYTES_MAX, 30_000, 0]) ?? 0
+  const quotas = { ...DEFAULT_QUOTAS, carried, carriedOfAuthor: Math.ceil(carried / 2) }
+  return { mailbox: dice.chance(0.6), quotas }
+}
+
+/** What is looked at in the course of the story, by checkers that are made with the scene. */
+function lookLater() {
+  let looking: readonly { look(laptop: Laptop): void }[] = []
   return {
-    keep(made: ReturnType<typeof boundsChecker>) {
-      bounds = made
+    keep<T extends { look(laptop: Laptop): void }>(made: readonly T[]): readonly T[] {
+      looking = made
       return made
     },
-    at: (laptop: Laptop) => bounds?.look(laptop),
+    at(laptop: Laptop) {
+      for (const one of looking) one.look(laptop)
+    },
   }
 }

@@ -2,12 +2,14 @@
 import { admitRosterEntry, currentRoster, emptyRosterLog, parseRosterEntry, type Roster } from '../../protocol/index.ts'
 import { foundWorkspace } from '../../src/node/found.ts'
 import { createMemoryHub, type MemoryHub } from '../../src/net/memory-net.ts'
+import type { Quotas } from '../../src/node/quotas.ts'
 import { SPACES, type Space } from '../../src/store/store.ts'
 import { SILENT_LOG } from '../../src/system.ts'
 import { actor, seedOf } from '../cast.ts'
 import { type Hand, simClock, type SimClock } from './clock.ts'
 import { createDisk, type Disk, type Row } from './disk.ts'
 import { createLaptop, type Defects, type Laptop } from './laptop.ts'
+import { createPost, type Post } from './post.ts'
 import { holdBackWebCrypto } from './quiet.ts'
 import { random, type Random } from './random.ts'
 import { type Checker, createScene, emptyHolder, type Scene } from './scene.ts'
@@ -44,6 +46,8 @@ export interface World {
   readonly hubClock: Hand
   readonly scene: Scene
   readonly laptops: readonly Laptop[]
+  /** The bootstrap server. */
+  readonly post: Post
   /** What the liar's disk held when it was replaced by a program that lies. */
   readonly liarsDisk: Disk
   setFaults(faults: Faults): void
@@ -59,6 +63,14 @@ export interface WorldOptions {
   readonly honest: number
   readonly checkers: (scene: Scene) => Checker[]
   readonly defects: Defects
+  readonly help?: Help
+}
+
+/** How laptops help each other out when somebody is away. */
+export interface Help {
+  /** They use mailboxes at the bootstrap server. */
+  readonly mailbox: boolean
+  readonly quotas: Quotas
 }
 
 type Rows = ReadonlyMap<Space, readonly Row[]>
@@ -66,7 +78,7 @@ let base: Promise<ReadonlyMap<string, Rows>> | undefined
 
 export async function createWorld(options: WorldOptions): Promise<World> {
   holdBackWebCrypto()
-  const { honest, checkers, defects } = options
+  const { honest, checkers, defects, help } = options
   const disks = await (base ??= makeBase())
   const diskOf = (name: string): Promise<Disk> => createDisk(disks.get(name))
   const names = HONEST.slice(0, honest)
@@ -88,12 +100,14 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     if (dice.chance(faults.gossipLate)) return { delayMs: dice.between(1, faults.gossipDelayMsMax) }
     return 'pass'
   })
+  const post = await createPost({ hub, clock: hubClock, random: options.random.fork('post') })
   const around = {
     clock,
     hub,
     hubClock,
     scene,
     defects,
+    node: help ? { ...help, bootstrap: [post.address] } : {},
     delay: (from: string, to: string) =>
       clogged.get(linkOf(from, to)) ?? (faults.linkDelayMsMax > 0 ? dice.between(0, faults.linkDelayMsMax) : 0),
     gossipComesAgainAfter: () =>
@@ -110,6 +124,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     hubClock,
     scene,
     laptops,
+    post,
     liarsDisk: await diskOf(LIAR),
     setFaults(next) {
       faults = next
@@ -160,7 +175,7 @@ async function makeBase(): Promise<ReadonlyMap<string, Rows>> {
     names.map((name) => emptyHolder(name, actor(name).device)),
     () => [],
   )
-  const around = { clock, hub, hubClock, scene, defects: { noStartMark: true }, delay: () => 0 }
+  const around = { clock, hub, hubClock, scene, defects: { noStartMark: true }, node: {}, delay: () => 0 }
   const disks = new Map<string, Disk>()
   const laptops: Laptop[] = []
   for (const holder of scene.holders) {

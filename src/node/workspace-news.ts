@@ -1,0 +1,27 @@
+/** Taking in what a peer or a mailbox says of the workspace: roster entries and prekeys, in the write queue. */
+import { countRefusal, type Held } from './held.ts'
+import { admitPrekey, admitRoster, rosterUndo } from './workspace.ts'
+
+/** True: something was new. */
+export function takeRoster(held: Held, entries: readonly Uint8Array[]): Promise<boolean> {
+  return held.turn(async (turn) => {
+    turn.undo.push(rosterUndo(held.workspace))
+    const admitted = await admitRoster(held.workspace, entries)
+    for (const { refusal } of admitted.refused) countRefusal(held, refusal)
+    turn.writes.push(...admitted.writes)
+    return admitted.writes.length > 0
+  })
+}
+
+/** True: something was new. */
+export function takePrekeys(held: Held, records: readonly Uint8Array[]): Promise<boolean> {
+  return held.turn(async (turn) => {
+    turn.undo.push(rosterUndo(held.workspace))
+    for (const record of records) {
+      const admitted = admitPrekey(held.workspace, record)
+      if (admitted.ok) turn.writes.push(...admitted.value)
+      else countRefusal(held, admitted.refusal)
+    }
+    return turn.writes.length > 0
+  })
+}
