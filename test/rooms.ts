@@ -50,7 +50,7 @@ const ROOMS: readonly Room[] = [
   {
     name: 'src/node',
     ours: [PROTOCOL, ...SYSTEM, STORE, NET],
-    packages: ['yjs', 'minisearch', 'zod'],
+    packages: ['yjs', 'diff', 'minisearch', 'zod'],
     anyBuiltin: true,
   },
   {

@@ -173,6 +173,7 @@ function addHandoffs(command: MakeCommand, runs: Runs): void {
         .option('--intent <intent>', 'inform, ask_question or propose_action; default: what the options say')
         .option('--question <text>', 'the question, with ask_question')
         .option('--action <file.json>', 'the proposed action, with propose_action')
+        .option('--record <file.json>', 'the continuity record; examples/record.json is one to begin with')
         .option('--parent <id>', 'the handoff that this one follows'),
     ),
     async () => (await import('./send.ts')).run,

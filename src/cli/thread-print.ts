@@ -1,6 +1,7 @@
 /** A handoff on the screen: its state, what was said, what was observed about delivery, and what can be done next. */
 import type {
   ActionView,
+  AnnotationView,
   ArtifactListing,
   Delivery,
   EntryContent,
@@ -69,6 +70,7 @@ export function printThread(printer: Printer, thread: ThreadView): void {
     printer.line()
     printEntry(printer, entry)
   }
+  for (const annotation of thread.annotations) printAnnotation(printer, annotation)
   if (thread.action !== undefined) {
     printer.line()
     printer.line(`Proposed action: ${actionText(thread.action)}, digest ${thread.action.digest}`)
@@ -81,6 +83,10 @@ export function printThread(printer: Printer, thread: ThreadView): void {
 function printWarnings(printer: Printer, thread: ThreadView): void {
   if (thread.conflicting) printer.warn('Two answers were given at once; the lead one counts.')
   if (thread.repudiated) printer.warn('A device signed two entries with one number; what it accepted may be undone.')
+  if (thread.forked) {
+    const heads = thread.record?.shows.join(', ') ?? ''
+    printer.warn(`Two revisions were written at once, and nobody has settled them yet: ${heads}`)
+  }
   for (const device of thread.forks)
     printer.warn(`${device} signed two entries with one number. Ask its owner what happened.`)
   if (thread.action?.mismatch === true)
@@ -111,6 +117,21 @@ function printEntry(printer: Printer, entry: EntryView): void {
     for (const text of entryTexts(value)) printContent(printer, text, foreign)
   }
   for (const artifact of entry.artifacts ?? []) printArtifact(printer, artifact)
+}
+
+/** One that is still open. */
+function printAnnotation(printer: Printer, annotation: AnnotationView): void {
+  const { annotation_id, from, mine, assignee, artifact_id, content, body } = annotation
+  const about = artifact_id ?? annotation.revision_id ?? annotation.entry_id
+  const who = mine ? `${from.handle} (you)` : partyName(from)
+  printer.line()
+  printer.line(printer.styled('bold', `${annotation_id} by ${who}, open, about ${about}`))
+  if (assignee !== undefined) printer.line(`  for ${assignee}`)
+  if (body === 'missing') printer.line('  (its text has not arrived yet)')
+  if (content === undefined) return
+  const { value, foreign } = openContent(content)
+  if (value.selector) printContent(printer, `> ${value.selector.exact}`, foreign)
+  printContent(printer, value.text, foreign)
 }
 
 const WROTE: Record<EntryView['kind'], string> = {

@@ -140,6 +140,26 @@ export function withArtifacts(
   return foreign ? { untrusted: untrusted(value) } : { own: value }
 }
 
+/** The same words without their record, unless that is longer than `lengthMax`: it is shown apart. */
+export function withoutRecord(
+  words: Content<EntryContent> | undefined,
+  lengthMax: number,
+): Content<EntryContent> | undefined {
+  if (words === undefined) return undefined
+  const { record, ...rest } = plain(words)
+  if (record === undefined || lengthInAnswer(record) > lengthMax) return words
+  return words.untrusted === undefined ? { own: rest } : { untrusted: untrusted(rest) }
+}
+
+/** How long a content is in the data of an answer, where what is unseen is escaped twice; in UTF-16 units. */
+export function quotedLength(content: Content<unknown>): number {
+  return lengthInAnswer(plain(content))
+}
+
+function lengthInAnswer(value: unknown): number {
+  return JSON.stringify(quote(value)).length
+}
+
 type AuthorsWords = EntryContent & { artifacts?: Record<string, Record<string, string>> }
 
 function plain<T>(content: Content<T>): T {

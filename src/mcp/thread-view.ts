@@ -3,7 +3,8 @@ import { ANSWER_LENGTH_CHARS_MAX } from '../../protocol/index.ts'
 import type { ArtifactFacts, EntryView, Party, ThreadCommon, ThreadView } from '../rpc/client.ts'
 import { answer, type Answer, fits, lengthOf } from './answer.ts'
 import { encodePlace, type Place } from './place.ts'
-import { type PeerFacts, type Shown, withArtifacts, type Wrapper } from './provenance.ts'
+import { type PeerFacts, type Shown, withArtifacts, withoutRecord, type Wrapper } from './provenance.ts'
+import { RECORD_LENGTH_CHARS_MAX, recordFacts } from './record-view.ts'
 
 const ARTIFACTS_SHOWN_COUNT_MAX = 64
 /** A piece of a long content is shortened until its answer fits; below this it is no longer the piece that is too long. */
@@ -63,8 +64,11 @@ export function threadPage(view: ThreadView, options: PageOptions): ThreadPage {
     }
     const whole = left === 0
     const next = whole ? nextPage(view) : encodePlace(offset === undefined ? rest : { ...rest, offset })
+    const isFirst = place.page === undefined && place.after === undefined && place.offset === undefined
+    const facts = factsOf(view)
     const value = {
-      ...factsOf(view),
+      ...facts,
+      ...(isFirst ? recordFacts(view, wrapper, JSON.stringify(facts).length) : {}),
       ...options.extra,
       entries,
       ...(next === undefined
@@ -76,7 +80,7 @@ export function threadPage(view: ThreadView, options: PageOptions): ThreadPage {
 
   /** A piece of the JSON text of one entry's words that do not fit into an answer as a whole. */
   function partOf(entry: EntryView): ThreadPage {
-    const words = withArtifacts(entry.content, entry.artifacts ?? []) ?? { own: {} }
+    const words = wordsOf(entry) ?? { own: {} }
     const pieces = wrapper.inPieces(words, peerFacts(entry, view))
     const from = place.offset ?? 0
     for (let length = ANSWER_LENGTH_CHARS_MAX; ;) {
@@ -123,12 +127,16 @@ function factsOf(view: ThreadView) {
   }
 }
 
+function wordsOf({ content, artifacts = [] }: EntryView) {
+  return withArtifacts(withoutRecord(content, RECORD_LENGTH_CHARS_MAX), artifacts)
+}
+
 type EntryFacts = ReturnType<typeof entryFacts>
 type ShownEntry = EntryFacts & { content?: Shown<unknown>; content_part?: { from: number; to: number; of: number } }
 
 function showEntry(entry: EntryView, view: ThreadView, wrapper: Wrapper): ShownEntry {
   const facts = entryFacts(entry)
-  const words = withArtifacts(entry.content, entry.artifacts ?? [])
+  const words = wordsOf(entry)
   return words === undefined ? facts : { ...facts, content: wrapper.show(words, peerFacts(entry, view)) }
 }
 

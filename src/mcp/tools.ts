@@ -1,11 +1,14 @@
 /** The table of tools, in the order in which hosts list them. */
 import { acceptHandoff } from './accept-handoff.ts'
+import { annotateHandoff } from './annotate-handoff.ts'
 import { cancelHandoff } from './cancel-handoff.ts'
 import { checkInbox } from './check-inbox.ts'
 import { completeHandoff } from './complete-handoff.ts'
+import { continueHandoff } from './continue-handoff.ts'
 import { handoffToTeammate } from './handoff-to-teammate.ts'
 import { listTeammates } from './list-teammates.ts'
 import { readArtifact } from './read-artifact.ts'
+import { resolveAnnotation } from './resolve-annotation.ts'
 import { sendMessage } from './send-message.ts'
 import type { Tool } from './tool.ts'
 import { viewThread } from './view-thread.ts'
@@ -20,6 +23,9 @@ export const TOOLS: readonly Tool[] = [
   readArtifact,
   acceptHandoff,
   sendMessage,
+  continueHandoff,
+  annotateHandoff,
+  resolveAnnotation,
   completeHandoff,
   cancelHandoff,
 ]

@@ -9,11 +9,16 @@ import type { ContinuityRecord, Intent, Outcome, ProposedAction, TurnedAway, Ver
 import type {
   AcceptParams,
   AcceptResult,
+  AnnotateParams,
+  AnnotateResult,
+  AnnotationView,
   ArtifactParams,
   ArtifactSlice,
   Caller,
   CancelParams,
   CompleteParams,
+  ContinueParams,
+  ContinueResult,
   GetThreadParams,
   HandoffResult,
   InviteListing,
@@ -25,6 +30,10 @@ import type {
   MessageResult,
   NewHandoffParams,
   NewMessageParams,
+  RecordView,
+  ResolveParams,
+  ResolveResult,
+  RevisionView,
   VerdictParams,
   VerdictResult,
 } from './calls.ts'
@@ -162,6 +171,12 @@ export interface ThreadView extends ThreadCommon {
   created_at: Time
   parent_thread_id?: string
   revision_id: string
+  /** Several revisions are heads: nobody has settled them yet. */
+  forked: boolean
+  revisions: RevisionView[]
+  /** There where some revision carries a record. */
+  record?: RecordView
+  annotations: AnnotationView[]
   action?: ActionView
   /** Several accepts or completes count; the lead is named. */
   lead?: { accepted?: string; completed?: string }
@@ -344,6 +359,9 @@ export interface NodeApi {
   accept(params: AcceptParams, caller: Caller): Promise<AcceptResult>
   complete(params: CompleteParams, caller: Caller): Promise<ThreadCommon>
   cancel(params: CancelParams, caller: Caller): Promise<ThreadCommon>
+  continueHandoff(params: ContinueParams, caller: Caller): Promise<ContinueResult>
+  annotate(params: AnnotateParams, caller: Caller): Promise<AnnotateResult>
+  resolve(params: ResolveParams, caller: Caller): Promise<ResolveResult>
   readArtifact(params: ArtifactParams): Promise<ArtifactSlice>
   approve(params: VerdictParams, caller: Caller): Promise<VerdictResult>
   reject(params: VerdictParams, caller: Caller): Promise<VerdictResult>

@@ -96,6 +96,23 @@ export function artifactFacts(artifact: Artifact, entry: Hex): ArtifactFacts {
   }
 }
 
+/** What tells artifacts of one record apart: of two with one name the later one stands. */
+export function artifactName(artifact: Artifact): string {
+  switch (artifact.type) {
+    case 'file_diff':
+    case 'file_ref':
+      return artifact.path
+    case 'test_command':
+      return artifact.command
+    case 'api_contract':
+      return artifact.schema_url ?? 'api_contract'
+    case 'link':
+      return artifact.title ?? artifact.url
+    case 'file':
+      return artifact.name
+  }
+}
+
 /** Names, paths, commands and addresses: everything but long content. */
 export function artifactLabels(artifact: Artifact): Record<string, string> {
   switch (artifact.type) {

@@ -8,7 +8,7 @@ import type { Held } from './held.ts'
 import type { MailboxFacts } from './mailbox.ts'
 import { requireMember } from './membership.ts'
 import { appendRoster, requireOwner } from './owner.ts'
-import { timeText } from './view.ts'
+import { timeText } from './shown.ts'
 import { deviceLabel, rosterOf, rosterUndo } from './workspace.ts'
 
 export interface BootstrapUse {

@@ -1,6 +1,18 @@
 /** What callers give to the node's calls, and what they get back; types alone. */
 import type { ContinuityRecord, Intent, Outcome, ProposedAction, Verdict } from '../../protocol/index.ts'
-import type { ArtifactInput, Content, Party, Side, Status, ThreadCommon, ThreadView, Time, Trust } from './api.ts'
+import type {
+  ArtifactInput,
+  ArtifactListing,
+  Content,
+  EntryView,
+  Party,
+  Side,
+  Status,
+  ThreadCommon,
+  ThreadView,
+  Time,
+  Trust,
+} from './api.ts'
 
 /** Given by each front end with every call. */
 export interface Caller {
@@ -49,6 +61,8 @@ export interface GetThreadParams {
   thread_id: string
   revision_id?: string | undefined
   annotations?: 'open' | 'all' | undefined
+  /** A revision that the shown one is compared with. */
+  compare_with?: string | undefined
   cursor?: string | undefined
   /** Move this member's read mark to what is returned. */
   mark_read?: boolean | undefined
@@ -73,6 +87,58 @@ export interface CompleteParams {
   outcome?: Outcome | undefined
   artifacts?: ArtifactInput[] | undefined
   metadata?: WriteMetadata | undefined
+}
+/** Whole fields of the record that are to be replaced; what is left out stays. */
+export type RecordChanges = { [F in keyof ContinuityRecord]?: ContinuityRecord[F] | undefined }
+export interface ContinueParams {
+  thread_id: string
+  /** The revision that was read, or all heads of a fork. */
+  expected_revision_id: string | string[]
+  record: RecordChanges
+  /** One of a name that is there replaces that one; what is not named stays. */
+  artifacts?: ArtifactInput[] | undefined
+  note?: string | undefined
+  /** Annotations that this revision settles. */
+  resolves?: string[] | undefined
+  metadata?: WriteMetadata | undefined
+}
+export interface ContinueResult extends ThreadCommon {
+  revision_id: string
+  /** The revisions that it replaces. */
+  parents: string[]
+  artifact_ids: string[]
+  /** Annotations that it resolved. */
+  resolved: string[]
+  warnings: string[]
+}
+/** A quotation with what stands around it. */
+export interface Selector {
+  exact: string
+  prefix?: string | undefined
+  suffix?: string | undefined
+}
+export interface AnnotateParams {
+  thread_id: string
+  revision_id: string
+  body: string
+  artifact_id?: string | undefined
+  selector?: Selector | undefined
+  /** A participant's handle. It grants nothing. */
+  assignee?: string | undefined
+  metadata?: WriteMetadata | undefined
+}
+export interface AnnotateResult extends ThreadCommon {
+  annotation_id: string
+}
+export interface ResolveParams {
+  thread_id: string
+  annotation_id: string
+  resolved_revision_id: string
+  note?: string | undefined
+  metadata?: WriteMetadata | undefined
+}
+export interface ResolveResult extends ThreadCommon {
+  annotation: AnnotationView
 }
 export interface CancelParams {
   thread_id: string
@@ -140,4 +206,69 @@ export interface JoinResult {
   workspace: string
   inviter: string
   trust: Trust
+}
+
+/** One revision of the record; what it says is read one at a time. */
+export interface RevisionView {
+  revision_id: string
+  from: Party
+  mine: boolean
+  /** The author's clock; a claim. */
+  sent_at: Time
+  received_at: Time
+  /** The revisions that it replaced. */
+  parents: string[]
+  /** No later revision names it. */
+  head: boolean
+  late: boolean
+  cut: boolean
+  body: EntryView['body']
+  note?: Content<string>
+}
+
+/** Where heads of a fork differ in what cannot be merged: the value of each, in the order of `shows`. */
+export interface ConflictView {
+  field: string
+  values: (string | null)[]
+}
+
+/** What a comparison found: null where it is not there. */
+export interface RecordChange {
+  field: string
+  before: string | null
+  after: string | null
+}
+
+/** The record as it stands: of one revision, or merged from the heads of a fork. The merge is a reading aid and settles nothing. */
+export interface RecordView {
+  /** The revision that is shown, or the heads that were merged. */
+  shows: string[]
+  merged: boolean
+  /** What the merged heads both build on. */
+  base_revision_id?: string
+  content?: Content<ContinuityRecord>
+  conflicts?: Content<ConflictView[]>
+  /** What the revision carries and took over. */
+  artifacts: ArtifactListing[]
+  compared?: { with: string; changes: Content<RecordChange[]> }
+}
+
+export interface AnnotationView {
+  annotation_id: string
+  from: Party
+  mine: boolean
+  sent_at: Time
+  received_at: Time
+  /** The revision that it is about, or the entry that carries the artifact. */
+  revision_id?: string
+  entry_id: string
+  artifact_id?: string
+  /** Handle of a participant. */
+  assignee?: string
+  open: boolean
+  resolved_by?: { revision_id: string; from: Party; received_at: Time; note?: Content<string> }
+  late: boolean
+  cut: boolean
+  body: EntryView['body']
+  content?: Content<{ text: string; selector?: Selector }>
 }

@@ -4,10 +4,8 @@ import {
   commitThreadKey,
   devicesOf,
   type Hex,
-  isOfKind,
   type Member,
   textId,
-  THREAD_TURNS_COUNT_MAX,
   toHex,
   verdictOf,
   type Verdict,
@@ -28,19 +26,21 @@ import type {
   VerdictParams,
   VerdictResult,
 } from './api.ts'
+import { adviceOn } from './advice.ts'
 import { ApiError } from './api-error.ts'
 import { artifactTextId } from './artifacts.ts'
+import { requireOpen, requireRevisions, requireSide, requireTurnsLeft } from './checks.ts'
 import { boundAction, openContent } from './contents.ts'
 import type { Held, Turn } from './held.ts'
 import { once, type RateLimit } from './idempotency.ts'
-import { matchId, requireMember, requireRecipient, requireThread, requireWriter } from './membership.ts'
+import { requireMember, requireRecipient, requireThread, requireWriter } from './membership.ts'
 import { publish, publishCreate, type Published, type Statement } from './publish.ts'
 import { markRead } from './reading.ts'
 import { handoffBody, messageBody, reasonBody, resultBody } from './said.ts'
 import { textHash } from './settle.ts'
-import { createOf, sideOf, type Thread } from './threads.ts'
+import { createOf, type Thread } from './threads.ts'
 import { stateOf } from './tracker.ts'
-import { commonView, revisionIds, threadView } from './view.ts'
+import { commonView, threadView } from './view.ts'
 import { deviceLabel, reachableKeys, resolveHandle, rosterOf } from './workspace.ts'
 
 export interface Handoffs {
@@ -106,10 +106,13 @@ export function createHandoffs(parts: Parts): Handoffs {
           revision_id: textId('revision', node.entry.id),
           artifact_ids: body.artifacts.map(artifactTextId),
           similar,
-          warnings: unwrapped.map(
-            (device) =>
-              `${deviceLabel(held.workspace, device.key)} cannot read this: its encryption key is not here yet.`,
-          ),
+          warnings: [
+            ...unwrapped.map(
+              (device) =>
+                `${deviceLabel(held.workspace, device.key)} cannot read this: its encryption key is not here yet.`,
+            ),
+            ...(body.record ? adviceOn(body.record, body.artifacts) : []),
+          ],
         }
       })
     },
@@ -148,7 +151,7 @@ export function createHandoffs(parts: Parts): Handoffs {
             details: { status: state.status, accepted_on: device },
           })
         }
-        requireRevision(thread, params.expected_revision_id)
+        requireRevisions(thread, params.expected_revision_id === undefined ? undefined : [params.expected_revision_id])
         rate.check(caller.session)
         publishIn(turn, thread, { kind: 'accept', ctl: {}, body: { session: caller.session } })
         const { view, last } = await threadView(held, thread)
@@ -298,55 +301,6 @@ function similarThreads(held: Held, recipient: Member, summary: string): string[
   return [...held.facts].flatMap(([thread, facts]) => {
     const isSame = facts.open && facts.side === 'out' && facts.recipient === recipient.id && facts.textHash === wanted
     return isSame ? [textId('thread', thread)] : []
-  })
-}
-
-function requireOpen(held: Held, thread: Thread): void {
-  const { status } = stateOf(thread.tracker, thread.graph)
-  if (status === 'pending' || status === 'accepted') return
-  throw new ApiError('thread_terminal', `This handoff is ${status}: it can be read, and nothing can be added.`, {
-    hint: 'To go on, hand off anew with parent_thread_id.',
-    details: { ...commonView(held, thread) },
-  })
-}
-
-function requireSide(held: Held, thread: Thread, sides: readonly ('sender' | 'recipient')[], verb: string): void {
-  const side = sideOf(thread, held.workspace.key.public)
-  if (side === 'reader')
-    throw new ApiError('forbidden', 'This thread was shared with you to read.', {
-      hint: 'Only its sender and recipient write.',
-    })
-  if (side && sides.includes(side)) return
-  throw new ApiError(
-    'not_authorized_transition',
-    `Only the ${sides.join(' or ')} of a handoff may ${verb} it; here you are the ${side ?? 'outsider'}.`,
-    {
-      hint:
-        side === 'sender'
-          ? 'You may send messages, and cancel while it is pending.'
-          : 'You may accept, send messages and complete.',
-    },
-  )
-}
-
-function requireRevision(thread: Thread, expected: string | undefined): void {
-  if (expected === undefined) return
-  const heads = [...thread.graph.byKind.create, ...thread.graph.byKind.revise].map((node) => node.entry.id)
-  const current = revisionIds(thread)
-  const [id] = matchId('revision', expected, heads)
-  if (id !== undefined && current.length === 1 && current[0] === textId('revision', id)) return
-  throw new ApiError('stale_revision', 'The record has moved on since that revision.', {
-    hint: 'View the thread again and expect the current revision.',
-    details: { current },
-  })
-}
-
-function requireTurnsLeft(thread: Thread): void {
-  const turns = thread.graph.nodes.filter((node) => isOfKind(node, 'message')).length
-  if (turns < THREAD_TURNS_COUNT_MAX) return
-  throw new ApiError('rate_limited', `${turns} messages in one thread: now a human should look at it.`, {
-    hint: 'Ask your human. Complete this handoff, or go on in a new one with parent_thread_id.',
-    details: { turns, limit: THREAD_TURNS_COUNT_MAX },
   })
 }
 

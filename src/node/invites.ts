@@ -33,7 +33,7 @@ import { matchId, requireMember } from './membership.ts'
 import { appendRoster, requireOwner } from './owner.ts'
 import type { Peers } from './peers.ts'
 import { decodeRow, putSecret } from './rows.ts'
-import { timeText } from './view.ts'
+import { timeText } from './shown.ts'
 import { admitPrekey, currentKey, rosterOf, rosterSuffix, rosterUndo } from './workspace.ts'
 
 export interface Invites {

@@ -7,6 +7,7 @@ import type { NodeApi } from './api.ts'
 import { ApiError } from './api-error.ts'
 import { dropExpired } from './carry.ts'
 import { createBootstrapUse, requireAddresses } from './bootstrap-use.ts'
+import { createContinuing } from './continuing.ts'
 import { createHandoffs } from './handoffs.ts'
 import { type Held, openHeld } from './held.ts'
 import { createRateLimit, dropOldReceipts } from './idempotency.ts'
@@ -16,6 +17,7 @@ import { joinWorkspace } from './joining.ts'
 import { createMailboxes } from './mailbox.ts'
 import { requireMember } from './membership.ts'
 import { createPeers } from './peers.ts'
+import type { Published } from './publish.ts'
 import { DEFAULT_QUOTAS, type Quotas } from './quotas.ts'
 import { getThread, listThreads, readArtifact } from './reading.ts'
 import { clearLists, hasLists, rebuildLists } from './rebuild.ts'
@@ -102,11 +104,13 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   })
   const mailboxes = options.mailbox === true ? createMailboxes({ held, net, peers, key: mailboxKey(seed) }) : undefined
   const invites = createInvites({ held, net, peers })
-  const handoffs = createHandoffs({
+  const writing = {
     held,
     rate: createRateLimit(() => system.clock.now()),
-    announce: (published) => peers.announce(published),
-  })
+    announce: (published: Published) => peers.announce(published),
+  }
+  const handoffs = createHandoffs(writing)
+  const continuing = createContinuing(writing)
   const team = createTeam({
     held,
     net,
@@ -139,6 +143,9 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     accept: (params, caller) => handoffs.accept(params, caller),
     complete: (params, caller) => handoffs.complete(params, caller),
     cancel: (params, caller) => handoffs.cancel(params, caller),
+    continueHandoff: (params, caller) => continuing.continueHandoff(params, caller),
+    annotate: (params, caller) => continuing.annotate(params, caller),
+    resolve: (params, caller) => continuing.resolve(params, caller),
     readArtifact: (params) => readArtifact(held, params),
     approve: (params, caller) => handoffs.decide('approved', params, caller),
     reject: (params, caller) => handoffs.decide('rejected', params, caller),
@@ -238,6 +245,9 @@ function guarded(api: NodeApi): NodeApi {
     accept: wrap(api.accept),
     complete: wrap(api.complete),
     cancel: wrap(api.cancel),
+    continueHandoff: wrap(api.continueHandoff),
+    annotate: wrap(api.annotate),
+    resolve: wrap(api.resolve),
     readArtifact: wrap(api.readArtifact),
     approve: wrap(api.approve),
     reject: wrap(api.reject),

@@ -22,11 +22,13 @@ import type {
 } from './api.ts'
 import { ApiError } from './api-error.ts'
 import { artifactBytes, artifactFacts } from './artifacts.ts'
+import { requireRevision } from './checks.ts'
 import { factsOf, type Held, type Turn } from './held.ts'
 import { matchId, partyOf, requireMember, requireThread } from './membership.ts'
 import { putThreadRow, readInbox, type ThreadRow } from './rows.ts'
 import type { Thread } from './threads.ts'
-import { content, findArtifact, isMine, revisionIds, threadView, timeText } from './view.ts'
+import { findArtifact, threadView } from './view.ts'
+import { content, isMine, timeText } from './shown.ts'
 import { handleOf } from './workspace.ts'
 
 function parseCursor(cursor: string | undefined): number | undefined {
@@ -43,22 +45,16 @@ export function getThread(held: Held, params: GetThreadParams): Promise<ThreadVi
   return held.turn(async (turn) => {
     requireMember(held)
     const thread = await requireThread(held, params.thread_id)
-    if (params.revision_id !== undefined) requireRevision(thread, params.revision_id)
-    const { view, last } = await threadView(held, thread, parseCursor(params.cursor))
+    const { revision_id: revision, compare_with: other, annotations } = params
+    const { view, last } = await threadView(held, thread, {
+      after: parseCursor(params.cursor),
+      annotations,
+      revision: revision === undefined ? undefined : requireRevision(thread, revision),
+      compareWith: other === undefined ? undefined : requireRevision(thread, other),
+    })
     if (params.mark_read === true) markRead(held, turn, thread, last)
     return view
   })
-}
-
-/** The revision that an id names; there is no other than those of the thread. */
-function requireRevision(thread: Thread, typed: string): void {
-  const revisions = [...thread.graph.byKind.create, ...thread.graph.byKind.revise].map((node) => node.entry.id)
-  if (matchId('revision', typed, revisions).length !== 1) {
-    throw new ApiError('invalid_params', 'The thread has no such revision.', {
-      hint: 'Leave revision_id out for the newest.',
-      details: { current: revisionIds(thread) },
-    })
-  }
 }
 
 const UNREAD: ReadonlySet<Kind> = new Set(['create', 'message', 'revise', 'complete'])

@@ -3,14 +3,16 @@ import {
   BODY_CONTENT_SIZE_BYTES_MAX,
   type BodyKind,
   type BodyOf,
+  type ContinuityRecord,
   decodeAction,
   encodeAction,
   encodeBody,
+  type Hex,
   INTENTS,
   type ProposedAction,
 } from '../../protocol/index.ts'
 import { ApiError } from './api-error.ts'
-import type { CompleteParams, NewHandoffParams, NewMessageParams } from './api.ts'
+import type { AnnotateParams, CompleteParams, ContinueParams, NewHandoffParams, NewMessageParams } from './api.ts'
 import { toArtifact } from './artifacts.ts'
 
 /** Each of these throws ApiError invalid_params, invalid_intent_payload or payload_too_large. */
@@ -48,6 +50,31 @@ export function resultBody(params: CompleteParams): BodyOf<'complete'> {
 
 export function reasonBody(kind: 'cancel' | 'approve', params: { reason?: string | undefined }): { reason: string } {
   return fitting(kind, { reason: params.reason ?? '' })
+}
+
+/** The whole of a revision: its record, and the artifacts that it adds to those it takes over. */
+export function revisionBody(params: ContinueParams, record: ContinuityRecord): BodyOf<'revise'> {
+  const artifacts = (params.artifacts ?? []).map(toArtifact)
+  return fitting('revise', { record, artifacts, note: params.note ?? '' })
+}
+
+export function annotationBody(
+  params: AnnotateParams,
+  { artifact, assignee }: { artifact: Hex | undefined; assignee: Hex | undefined },
+): BodyOf<'annotate'> {
+  const { selector } = params
+  return fitting('annotate', {
+    text: params.body,
+    ...(artifact === undefined ? {} : { artifact }),
+    ...(selector
+      ? { selector: { exact: selector.exact, prefix: selector.prefix ?? '', suffix: selector.suffix ?? '' } }
+      : {}),
+    ...(assignee === undefined ? {} : { assignee }),
+  })
+}
+
+export function noteBody(params: { note?: string | undefined }): BodyOf<'resolve'> {
+  return fitting('resolve', { note: params.note ?? '' })
 }
 
 function textOf(message: NewHandoffParams['message']): string {

@@ -8,7 +8,7 @@ import type { Held } from './held.ts'
 import { requireMember, trustOf } from './membership.ts'
 import type { Peers } from './peers.ts'
 import { readRefused } from './rows.ts'
-import { timeText } from './view.ts'
+import { timeText } from './shown.ts'
 import { deviceLabel, handleOf, isRosterForked, ownDevice, ownMember, rosterOf } from './workspace.ts'
 
 export interface Team {

@@ -16,36 +16,22 @@ import {
 import {
   type ActionView,
   type ArtifactListing,
-  type Content,
   type Delivery,
   type EntryContent,
   type EntryView,
   type ThreadCommon,
   type ThreadView,
-  type Time,
-  untrusted,
 } from './api.ts'
 import { artifactFacts, artifactLabels } from './artifacts.ts'
 import { carriersOf } from './carriers.ts'
 import { type AnyBody, boundAction, openContent, type Opened } from './contents.ts'
 import type { Held } from './held.ts'
 import { partyOf, trustOf } from './membership.ts'
+import { type RecordOptions, recordParts } from './record-view.ts'
+import { content, isMine, timeText } from './shown.ts'
 import { createOf, receivedAt, sideOf, type Thread, threadDevices } from './threads.ts'
 import { stateOf } from './tracker.ts'
-import { deviceLabel, handleOf, memberOfDevice, ownMember } from './workspace.ts'
-
-export function timeText(ms: number): Time {
-  // A peer's clock may claim anything; beyond what a date can say it is shown as the end of time.
-  return new Date(Math.min(Math.max(ms, 0), 8.64e15)).toISOString()
-}
-
-export function content<T>(mine: boolean, value: T): Content<T> {
-  return mine ? { own: value } : { untrusted: untrusted(value) }
-}
-
-export function isMine(held: Held, device: Hex): boolean {
-  return memberOfDevice(held.workspace, device)?.id === ownMember(held.workspace)?.id
-}
+import { deviceLabel, handleOf, memberOfDevice } from './workspace.ts'
 
 export function commonView(held: Held, thread: Thread): ThreadCommon {
   const state = stateOf(thread.tracker, thread.graph)
@@ -251,8 +237,17 @@ export function revisionIds(thread: Thread): string[] {
   return recordHeads(thread.graph).map((node) => textId('revision', node.entry.id))
 }
 
-/** The thread with its entries after arrival number `after`. */
-export async function threadView(held: Held, thread: Thread, after = 0): Promise<{ view: ThreadView; last: number }> {
+export interface ViewOptions extends RecordOptions {
+  /** Arrival number after which entries are shown. */
+  readonly after?: number | undefined
+}
+
+/** The thread with its record and a page of its entries. */
+export async function threadView(
+  held: Held,
+  thread: Thread,
+  { after = 0, ...options }: ViewOptions = {},
+): Promise<{ view: ThreadView; last: number }> {
   const create = createOf(thread)
   const { row } = thread
   if (!create || !row || row.side === null) throw new Error('only a thread of this member has a view')
@@ -270,6 +265,7 @@ export async function threadView(held: Held, thread: Thread, after = 0): Promise
     created_at: timeText(create.header.ts),
     ...(parent === null ? {} : { parent_thread_id: textId('thread', parent) }),
     revision_id: revisionIds(thread)[0] ?? '',
+    ...(await recordParts(held, thread, options)),
     ...(action ? { action } : {}),
     ...(lead ? { lead } : {}),
     conflicting: state.conflicting,

@@ -24,6 +24,7 @@ import {
 export { ApiError, type ErrorObject } from '../node/api-error.ts'
 export type {
   AcceptResult,
+  AnnotationView,
   ArtifactFacts,
   ArtifactListing,
   ArtifactSlice,
@@ -36,6 +37,8 @@ export type {
   MessageResult,
   NodeEvent,
   Party,
+  RecordView,
+  RevisionView,
   Teammate,
   ThreadCommon,
   ThreadView,

@@ -5,11 +5,15 @@ import { ApiError } from '../node/api-error.ts'
 import type {
   AcceptParams,
   AcceptResult,
+  AnnotateParams,
+  AnnotateResult,
   ArtifactParams,
   ArtifactSlice,
   CancelParams,
   Caller,
   CompleteParams,
+  ContinueParams,
+  ContinueResult,
   GetThreadParams,
   HandoffResult,
   InboxPage,
@@ -24,6 +28,8 @@ import type {
   NewMessageParams,
   NodeApi,
   NodeStatus,
+  ResolveParams,
+  ResolveResult,
   Teammate,
   ThreadCommon,
   ThreadView,
@@ -81,6 +87,9 @@ export interface Methods {
   /** pid: only if this process is still the node. */
   'relay/stop': { params: { pid?: number | undefined }; result: { stopping: true; pid: number } }
   'relay/artifact': { params: ArtifactParams; result: ArtifactSlice }
+  'relay/continue': { params: ContinueParams; result: ContinueResult }
+  'relay/annotate': { params: AnnotateParams; result: AnnotateResult }
+  'relay/resolve': { params: ResolveParams; result: ResolveResult }
   'relay/invite': { params: InviteParams; result: InviteResult }
   'relay/invites': { params: NoParams; result: { items: InviteListing[] } }
   'relay/invite-revoke': { params: { invite_id: string }; result: InviteListing }
@@ -157,6 +166,7 @@ const getThread: z.ZodType<GetThreadParams> = z.strictObject({
   thread_id: shapes.id,
   revision_id: shapes.id.optional(),
   annotations: shapes.annotations.optional(),
+  compare_with: shapes.id.optional(),
   cursor: shapes.cursor.optional(),
   mark_read: z.boolean().optional(),
 })
@@ -196,6 +206,34 @@ const readArtifact: z.ZodType<ArtifactParams> = z.strictObject({
   artifact_id: shapes.id,
   offset: z.int().min(0).optional(),
   max_bytes: z.int().min(1).max(ARTIFACT_READ_BYTES_MAX).optional(),
+})
+
+const continueHandoff: z.ZodType<ContinueParams> = z.strictObject({
+  thread_id: shapes.id,
+  expected_revision_id: shapes.expectedRevisions,
+  record: shapes.recordChanges,
+  artifacts: shapes.artifacts.optional(),
+  note: shapes.text.optional(),
+  resolves: shapes.annotationIds.optional(),
+  metadata,
+})
+
+const annotate: z.ZodType<AnnotateParams> = z.strictObject({
+  thread_id: shapes.id,
+  revision_id: shapes.id,
+  body: shapes.filledText,
+  artifact_id: shapes.id.optional(),
+  selector: shapes.selector.optional(),
+  assignee: shapes.id.optional(),
+  metadata,
+})
+
+const resolve: z.ZodType<ResolveParams> = z.strictObject({
+  thread_id: shapes.id,
+  annotation_id: shapes.id,
+  resolved_revision_id: shapes.id,
+  note: shapes.text.optional(),
+  metadata,
 })
 
 const verdict: z.ZodType<VerdictParams> = z.strictObject({
@@ -259,6 +297,12 @@ function parseUpdate(params: unknown): AcceptUpdate | CompleteUpdate {
   return parsed
 }
 
+function parseContinue(params: unknown): ContinueParams {
+  const parsed = check(continueHandoff, params)
+  checkSize({ record: parsed.record, artifacts: parsed.artifacts, note: parsed.note })
+  return parsed
+}
+
 async function stop(
   host: Host,
   { params }: Call<{ pid?: number | undefined }>,
@@ -298,6 +342,12 @@ export const METHODS: { readonly [M in MethodName]: Method<M> } = {
   'relay/status': { parse: by(noParams), run: ({ api }) => api.status() },
   'relay/stop': { parse: by(z.strictObject({ pid: z.int().optional() })), run: stop },
   'relay/artifact': { parse: by(readArtifact), run: ({ api }, { params }) => api.readArtifact(params) },
+  'relay/continue': {
+    parse: parseContinue,
+    run: ({ api }, { params, caller }) => api.continueHandoff(params, caller),
+  },
+  'relay/annotate': { parse: by(annotate), run: ({ api }, { params, caller }) => api.annotate(params, caller) },
+  'relay/resolve': { parse: by(resolve), run: ({ api }, { params, caller }) => api.resolve(params, caller) },
   'relay/invite': { parse: by(invite), run: ({ api }, { params }) => api.invite(params) },
   'relay/invites': { parse: by(noParams), run: ({ api }) => api.listInvites() },
   'relay/invite-revoke': {

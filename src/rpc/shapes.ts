@@ -114,6 +114,21 @@ export const record = z
   })
   .describe('What another person or agent needs to resume the work') satisfies z.ZodType<ContinuityRecord>
 
+/** The fields of a record that a revision replaces; each is given whole. */
+export const recordChanges = record
+  .partial()
+  .describe('Only the fields that change, each given whole; the others stay as they are')
+
+/** The current revision, or all heads of a forked record. */
+export const expectedRevisions = z.union([id, z.array(id).min(1).max(16)])
+export const annotationIds = z.array(id).max(32)
+/** A quotation (W3C Web Annotation, TextQuoteSelector). */
+export const selector = z.strictObject({
+  exact: filledText.describe('The words as they stand there'),
+  prefix: text.describe('What stands right before them, where they occur more than once').optional(),
+  suffix: text.describe('What stands right after them').optional(),
+})
+
 /** Any JSON value that can be written again as it was read. */
 export const payload = z.unknown().superRefine((value, context) => {
   const problem = jsonProblem(value)

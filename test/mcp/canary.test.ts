@@ -35,10 +35,23 @@ const CALLS = [
   ['list_teammates', {}, 0, 'listTeammates'],
   ['handoff_to_teammate', { to: 'frank@acme', intent: 'inform', summary: 'x' }, 0, 'sendHandoff'],
   ['check_inbox', {}, 1, 'listThreads'],
-  ['view_thread', { thread_id: FRANKS_THREAD }, 4, 'getThread'],
+  ['view_thread', { thread_id: FRANKS_THREAD }, 10, 'getThread'],
   ['read_artifact', { thread_id: FRANKS_THREAD, artifact_id: 'art_1' }, 1, 'readArtifact'],
-  ['accept_handoff', { thread_id: FRANKS_THREAD }, 4, 'accept'],
+  ['accept_handoff', { thread_id: FRANKS_THREAD }, 10, 'accept'],
   ['send_message', { thread_id: FRANKS_THREAD, body: 'x' }, 0, 'sendMessage'],
+  [
+    'continue_handoff',
+    { thread_id: FRANKS_THREAD, expected_revision_id: 'rev_1', record: { open_questions: [] } },
+    0,
+    'continueHandoff',
+  ],
+  ['annotate_handoff', { thread_id: FRANKS_THREAD, revision_id: 'rev_1', body: 'x' }, 0, 'annotate'],
+  [
+    'resolve_annotation',
+    { thread_id: FRANKS_THREAD, annotation_id: 'ann_1', resolved_revision_id: 'rev_1' },
+    2,
+    'resolve',
+  ],
   ['complete_handoff', { thread_id: FRANKS_THREAD, result_summary: 'x' }, 0, 'complete'],
   ['cancel_handoff', { thread_id: 'th_1' }, 0, 'cancel'],
 ] as const
@@ -72,7 +85,7 @@ describe("a teammate's words", () => {
   it('come back whole from a block, with the facts of their entry beside them', async () => {
     const { agent } = await connected({ peerText: CANARY })
     const { text } = await agent.tool('view_thread', { thread_id: FRANKS_THREAD })
-    const [block] = blocksOf(text)
+    const block = blocksOf(text).find(({ header }) => header.includes('entry=e_1'))
     expect(block?.content).toMatchObject({
       summary: CANARY,
       question: CANARY,

@@ -50,8 +50,12 @@ async function readInPieces(peerText: string): Promise<unknown> {
   const view: ThreadView = {
     ...whole,
     artifacts: [],
+    revisions: [],
+    annotations: [],
     entries: whole.entries.map((entry) => ({ ...entry, artifacts: [] })),
   }
+  // Only its own words are looked at here.
+  delete view.record
   let json = ''
   for (let cursor: string | undefined; ;) {
     const { answer, whole: done } = threadPage(view, { wrapper, place: parsePlace(cursor) })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createRpcClient } from '../../src/rpc/client.ts'
 import { running, SESSION, temporaryFolder } from '../rpc/rpc-fixture.ts'
+import { TOOLS } from '../../src/mcp/tools.ts'
 import { FRANKS_THREAD } from '../rpc/scripted-node.ts'
 import { agentAt, bareProcess, connected, ENTRY, environment } from './mcp-fixture.ts'
 
@@ -60,7 +61,7 @@ describe('stdout', () => {
 describe('the process', () => {
   it('answers what it can without a node', async () => {
     const agent = await agentAt({ TEST_SOCKET: '/nowhere/node.sock', TEST_START: 'refuse' })
-    expect((await agent.client.listTools()).tools).toHaveLength(10)
+    expect((await agent.client.listTools()).tools).toHaveLength(TOOLS.length)
     expect((await agent.client.listResources()).resources).toHaveLength(1)
     expect((await agent.client.listResourceTemplates()).resourceTemplates).toHaveLength(1)
     expect((await agent.client.listPrompts()).prompts).toHaveLength(3)

@@ -52,7 +52,7 @@ const MISTAKES: [string, Record<string, unknown>, string][] = [
 const bytes = (text: string) => Buffer.byteLength(text)
 
 describe('the table', () => {
-  it('lists ten tools in a fixed order', () => {
+  it('lists thirteen tools in a fixed order', () => {
     expect(TOOLS.map(({ name }) => name)).toEqual([
       'whoami',
       'list_teammates',
@@ -62,6 +62,9 @@ describe('the table', () => {
       'read_artifact',
       'accept_handoff',
       'send_message',
+      'continue_handoff',
+      'annotate_handoff',
+      'resolve_annotation',
       'complete_handoff',
       'cancel_handoff',
     ])

@@ -42,6 +42,15 @@ function callSamples([theirs, mine]: readonly string[]): Uint8Array[] {
     ['tasks/update', { thread_id: mine, status: 'completed', outcome: 'done', result_summary: 's', metadata }],
     ['tasks/cancel', { thread_id: theirs, reason: 'r', metadata }],
     ['relay/artifact', { thread_id: theirs, artifact_id: 'art_aaaa', offset: 0, max_bytes: 100 }],
+    [
+      'relay/continue',
+      { thread_id: mine, expected_revision_id: 'rev_aaaa', record: { open_questions: ['q'] }, note: 'n', metadata },
+    ],
+    [
+      'relay/annotate',
+      { thread_id: theirs, revision_id: 'rev_aaaa', body: 'b', selector: { exact: 'e' }, assignee: 'a', metadata },
+    ],
+    ['relay/resolve', { thread_id: theirs, annotation_id: 'ann_a', resolved_revision_id: 'rev_a', metadata }],
     ['relay/approve', { thread_id: theirs, digest: 'ab'.repeat(32), metadata }],
     ['relay/reject', { thread_id: theirs, digest: 'ab'.repeat(32), reason: 'r', metadata }],
     ['relay/invites', {}],

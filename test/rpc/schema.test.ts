@@ -36,6 +36,15 @@ describe('every method', () => {
       params: { thread_id: FRANKS_THREAD, artifact_id: 'art_1', offset: 0, max_bytes: 32 * 1024 },
       asked: 'readArtifact',
     },
+    'relay/continue': {
+      params: { thread_id: FRANKS_THREAD, expected_revision_id: ['rev_1', 'rev_2'], record: { open_questions: [] } },
+      asked: 'continueHandoff',
+    },
+    'relay/annotate': { params: { thread_id: FRANKS_THREAD, revision_id: 'rev_1', body: 'why?' }, asked: 'annotate' },
+    'relay/resolve': {
+      params: { thread_id: FRANKS_THREAD, annotation_id: 'ann_1', resolved_revision_id: 'rev_1' },
+      asked: 'resolve',
+    },
     'relay/invite': { params: { name: 'frank', expires_s: 2, standalone: true }, asked: 'invite' },
     'relay/invites': { params: {}, asked: 'listInvites' },
     'relay/invite-revoke': { params: { invite_id: 'inv_1' }, asked: 'revokeInvite' },

@@ -7,7 +7,6 @@ import { ApiError } from '../../src/node/api-error.ts'
 import {
   type ArtifactListing,
   type Content,
-  type EntryView,
   type NodeApi,
   type NodeEvent,
   type Party,
@@ -18,10 +17,10 @@ import {
 } from '../../src/node/api.ts'
 import { proposedAction, recordOf } from './peer-words.ts'
 import { bootstrapCalls, createScript, type Script } from './script.ts'
+import { entry, type Keyed, recordCalls, scriptedAnnotation, scriptedRecord, TIME } from './scripted-record.ts'
 
 const BOB: Party = { handle: 'bob@acme', device: 'bob/bobs-mbp', trust: 'verified' }
 const FRANK: Party = { handle: 'frank@acme', device: 'frank/frank-xps', trust: 'unverified' }
-const TIME = '2026-11-30T12:00:00.000Z'
 export const FRANKS_THREAD = 'th_from_frank'
 
 export interface ScriptedNode extends Omit<Script, 'enter'> {
@@ -59,29 +58,6 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
     return { artifact_id: id, type: 'file_diff', size: bytes.length, sha256: sha256(bytes), entry_id: 'e_1', content }
   }
 
-  function entry(
-    sequence: number,
-    from: Party,
-    content: Content<{ summary?: string; body?: string; payload?: unknown }>,
-  ): EntryView {
-    return {
-      entry_id: `e_${sequence}`,
-      message_id: `msg_${sequence}`,
-      kind: sequence === 1 ? 'create' : 'message',
-      from,
-      mine: from === BOB,
-      sequence_no: sequence,
-      sent_at: TIME,
-      received_at: TIME,
-      late: false,
-      cut: false,
-      void: false,
-      body: 'ok',
-      content,
-      artifacts: [],
-    }
-  }
-
   function newThread(id: string, mine: boolean, extra: Partial<ThreadView>): ThreadView {
     const view: ThreadView = {
       thread_id: id,
@@ -95,6 +71,9 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
       to: { handle: mine ? FRANK.handle : BOB.handle, trust: 'unverified' },
       created_at: TIME,
       revision_id: 'rev_1',
+      forked: false,
+      revisions: [],
+      annotations: [],
       conflicting: false,
       repudiated: false,
       forks: [],
@@ -110,6 +89,7 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
   }
 
   newThread(FRANKS_THREAD, false, {
+    ...scriptedRecord(peerText, FRANK),
     intent: 'propose_action',
     action: { digest: 'ab'.repeat(32), verdict: 'none', mismatch: false },
     artifacts: [listing('art_1', theirs({ path: peerText, diff: peerText }), artifact)],
@@ -160,11 +140,7 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
   }
 
   /** Once a key: the same payload gives the same result, another one is refused. */
-  function once<T>(
-    method: string,
-    params: { metadata?: { client_idempotency_key?: string | undefined } | undefined },
-    run: () => T,
-  ): T {
+  function once<T>(method: string, params: Keyed, run: () => T): T {
     const key = params.metadata?.client_idempotency_key
     if (key === undefined) return run()
     const payload = JSON.stringify({ ...params, metadata: undefined })
@@ -327,6 +303,12 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
       await enter('cancel', params, { caller })
       return once('cancel', params, () => common(move(open(params.thread_id), 'cancelled')))
     },
+    ...recordCalls({
+      enter,
+      once,
+      answers: (id) => common(open(id)),
+      annotation: scriptedAnnotation(peerText, FRANK),
+    }),
     async readArtifact(params) {
       await enter('readArtifact', params)
       if (params.artifact_id !== 'art_1') throw new ApiError('artifact_not_found', 'no such artifact in this thread')

@@ -1,0 +1,221 @@
+/** Going on with the record: revisions, annotations and what resolves them. */
+import {
+  type Artifact,
+  artifactId,
+  type BodyOf,
+  type Hex,
+  REVISE_BASE_COUNT_MAX,
+  textId,
+} from '../../protocol/index.ts'
+import type {
+  AnnotateParams,
+  AnnotateResult,
+  Caller,
+  ContinueParams,
+  ContinueResult,
+  ResolveParams,
+  ResolveResult,
+} from './api.ts'
+import { adviceOn } from './advice.ts'
+import { ApiError } from './api-error.ts'
+import { artifactBytes, artifactTextId } from './artifacts.ts'
+import { requireOpen, requireRevision, requireRevisions, requireSide, requireTurnsLeft } from './checks.ts'
+import type { Held, Turn } from './held.ts'
+import { once, type RateLimit } from './idempotency.ts'
+import { matchId, requireThread, requireWriter } from './membership.ts'
+import { publish, type Published, type Statement } from './publish.ts'
+import { annotationView } from './record-view.ts'
+import { EMPTY_RECORD } from './record-shape.ts'
+import { annotationsOf, type Revision, revisionsOf, show } from './records.ts'
+import { annotationBody, noteBody, revisionBody } from './said.ts'
+import { type Thread, threadDevices } from './threads.ts'
+import { stateOf } from './tracker.ts'
+import { commonView } from './view.ts'
+import { handleOf, memberOfDevice, resolveHandle } from './workspace.ts'
+
+export interface Continuing {
+  continueHandoff(params: ContinueParams, caller: Caller): Promise<ContinueResult>
+  annotate(params: AnnotateParams, caller: Caller): Promise<AnnotateResult>
+  resolve(params: ResolveParams, caller: Caller): Promise<ResolveResult>
+}
+
+interface Parts {
+  held: Held
+  rate: RateLimit
+  /** An own entry is on disk: peers may know. */
+  announce: (published: Published) => void
+}
+
+export function createContinuing({ held, rate, announce }: Parts): Continuing {
+  function publishIn(turn: Turn, thread: Thread, statement: Statement): Published {
+    const published = publish(held, turn, thread, statement)
+    turn.after.push(() => announce(published))
+    return published
+  }
+
+  /** The thread, if this device may say something more in it. */
+  async function requireWritable(typed: string, verb: string): Promise<Thread> {
+    requireWriter(held)
+    const thread = await requireThread(held, typed)
+    requireOpen(held, thread)
+    requireSide(held, thread, ['sender', 'recipient'], verb)
+    return thread
+  }
+
+  return {
+    continueHandoff(params, caller) {
+      const { expected_revision_id: expected, resolves = [] } = params
+      return once(held, { method: 'continue', params, caller }, async (turn) => {
+        const thread = await requireWritable(params.thread_id, 'continue')
+        requireRevisions(thread, Array.isArray(expected) ? expected : [expected])
+        const revisions = await revisionsOf(held, thread)
+        const heads = revisions.filter(({ isHead }) => isHead)
+        requireReadable(heads)
+        const before = show(revisions)
+        const body = revisionBody(params, { ...(before.record ?? EMPTY_RECORD), ...givenFields(params) })
+        const annotations = resolves.map((typed) => requireAnnotation(thread, typed))
+        requireTurnsLeft(thread)
+        rate.check(caller.session)
+        // A fork of more heads than one revision may name takes several.
+        const base = heads
+          .map(({ node }) => node.entry.id)
+          .toSorted()
+          .slice(0, REVISE_BASE_COUNT_MAX)
+        const { node } = publishIn(turn, thread, { kind: 'revise', ctl: { base }, body })
+        for (const annotation of annotations) {
+          const ctl = { annotation, revision: node.entry.id }
+          publishIn(turn, thread, { kind: 'resolve', ctl, body: { note: '' } })
+        }
+        const carried = [...before.artifacts.map(({ artifact }) => artifact), ...body.artifacts]
+        return {
+          ...commonView(held, thread),
+          revision_id: textId('revision', node.entry.id),
+          parents: base.map((id) => textId('revision', id)),
+          artifact_ids: body.artifacts.map(artifactTextId),
+          resolved: annotations.map((id) => textId('annotation', id)),
+          warnings: adviceOn(body.record, carried),
+        }
+      })
+    },
+
+    annotate(params, caller) {
+      return once(held, { method: 'annotate', params, caller }, async (turn) => {
+        const thread = await requireWritable(params.thread_id, 'annotate')
+        const revisions = await revisionsOf(held, thread)
+        const id = requireRevision(thread, params.revision_id)
+        const revision = revisions.find(({ node }) => node.entry.id === id)
+        if (!revision) throw new Error('a revision of the thread is among its revisions')
+        const artifact = params.artifact_id === undefined ? undefined : requireCarried(revision, params.artifact_id)
+        const assignee = params.assignee === undefined ? undefined : requireParticipant(held, thread, params.assignee)
+        const body = annotationBody(params, { artifact: artifact && artifactId(artifact.artifact), assignee })
+        if (body.selector) requireQuoted(body.selector, artifact ? textOf(artifact.artifact) : wordsOf(revision))
+        requireTurnsLeft(thread)
+        rate.check(caller.session)
+        const target = artifact?.node.entry.id ?? id
+        const { node } = publishIn(turn, thread, { kind: 'annotate', ctl: { target }, body })
+        return { ...commonView(held, thread), annotation_id: textId('annotation', node.entry.id) }
+      })
+    },
+
+    resolve(params, caller) {
+      const body = noteBody(params)
+      return once(held, { method: 'resolve', params, caller }, async (turn) => {
+        const thread = await requireWritable(params.thread_id, 'resolve annotations of')
+        const annotation = requireAnnotation(thread, params.annotation_id)
+        const revision = requireRevision(thread, params.resolved_revision_id)
+        requireTurnsLeft(thread)
+        rate.check(caller.session)
+        publishIn(turn, thread, { kind: 'resolve', ctl: { annotation, revision }, body })
+        const { cut } = stateOf(thread.tracker, thread.graph)
+        const resolved = annotationsOf(thread, cut).find(({ node }) => node.entry.id === annotation)
+        if (!resolved) throw new Error('the annotation that was resolved is there')
+        return { ...commonView(held, thread), annotation: await annotationView(held, thread, resolved) }
+      })
+    },
+  }
+}
+
+/** The fields of the record that the caller gave. */
+function givenFields({ record }: ContinueParams): Partial<BodyOf<'revise'>['record']> {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined))
+}
+
+/** What nobody here has read must not be replaced. */
+function requireReadable(heads: readonly Revision[]): void {
+  const unread = heads.find(({ state }) => state !== 'ok')
+  if (!unread) return
+  throw new ApiError('state_changed', 'The text of the current revision is not here yet.', {
+    hint: 'It comes as soon as a laptop that has it was reached; view the thread again then.',
+    details: { revision_id: textId('revision', unread.node.entry.id), body: unread.state },
+  })
+}
+
+/** An annotation that is still open. */
+function requireAnnotation(thread: Thread, typed: string): Hex {
+  const { cut } = stateOf(thread.tracker, thread.graph)
+  const annotations = annotationsOf(thread, cut)
+  const [id, ...others] = matchId(
+    'annotation',
+    typed,
+    annotations.map(({ node }) => node.entry.id),
+  )
+  const annotation = annotations.find(({ node }) => node.entry.id === id)
+  if (!annotation || others.length > 0) {
+    throw new ApiError('invalid_params', 'The thread has no such annotation.', {
+      hint: 'View the thread with annotations: all for those there are.',
+    })
+  }
+  if (annotation.resolved) {
+    throw new ApiError('state_changed', 'This annotation was resolved already.', {
+      hint: 'Nothing is left to do for it; view the thread with annotations: all to see by what.',
+      details: { revision_id: textId('revision', annotation.resolved.entry.header.ctl.revision) },
+    })
+  }
+  return annotation.node.entry.id
+}
+
+function requireCarried(revision: Revision, typed: string): Revision['artifacts'][number] {
+  const found = revision.artifacts.filter(
+    ({ artifact }) => matchId('artifact', typed, [artifactId(artifact)]).length > 0,
+  )
+  const [carried] = found
+  if (carried && found.length === 1) return carried
+  throw new ApiError('artifact_not_found', 'That revision carries no such artifact.', {
+    hint: 'View the thread with that revision_id for the artifacts it carries.',
+  })
+}
+
+/** A member who takes part in the thread. */
+function requireParticipant(held: Held, thread: Thread, handle: string): Hex {
+  const member = resolveHandle(held.workspace, handle)
+  const members = threadDevices(thread).flatMap((device) => memberOfDevice(held.workspace, device) ?? [])
+  if (member && members.some(({ id }) => id === member.id)) return member.id
+  throw new ApiError('not_a_participant', 'An annotation is assigned to somebody who takes part in the thread.', {
+    hint: 'Naming somebody gives no access: only relay-node share does, and a human runs it.',
+    details: { participants: [...new Set(members.map(({ id }) => handleOf(held.workspace, id)))] },
+  })
+}
+
+function textOf(artifact: Artifact): string {
+  return new TextDecoder().decode(artifactBytes(artifact))
+}
+
+/** Everything that a revision says, as one text to quote from. */
+function wordsOf({ record, note }: Revision): string {
+  const words: string[] = [note]
+  const collect = (value: unknown): void => {
+    if (typeof value === 'string') words.push(value)
+    else if (typeof value === 'object' && value !== null) Object.values(value).forEach(collect)
+  }
+  collect(record)
+  return words.join('\n')
+}
+
+/** What is quoted has to stand there, as often as it wants. */
+function requireQuoted({ exact, prefix, suffix }: NonNullable<BodyOf<'annotate'>['selector']>, text: string): void {
+  if (text.includes(prefix + exact + suffix)) return
+  throw new ApiError('invalid_params', 'The quoted text does not stand there.', {
+    hint: 'Copy exact, prefix and suffix as they stand in the revision or the artifact, without quotation marks of your own.',
+    details: { field: text.includes(exact) ? 'selector.prefix or selector.suffix' : 'selector.exact' },
+  })
+}
