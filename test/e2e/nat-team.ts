@@ -102,6 +102,14 @@ export function untilPath(from: Laptop, to: string, path: string): Promise<void>
   })
 }
 
+/** Waits until the laptop says that, and why, it reaches the teammate only by the relay. */
+export function untilWhy(from: Laptop, to: string, why: string): Promise<void> {
+  return untilNode(from, async (call) => {
+    const { items } = await call('relay/ping', { handle: to })
+    return items.some((item) => item.path === 'relayed' && item.why_not_direct?.includes(why))
+  })
+}
+
 /** Waits until a laptop of the recipient has signed that it holds all of a thread. */
 export function untilDelivered(from: Laptop, thread: string): Promise<void> {
   return untilNode(from, async (call) => {

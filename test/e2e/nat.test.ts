@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { lockHolder } from '../../src/cli/instance-lock.ts'
 import { isRelayed } from '../../src/net/addresses.ts'
 import { whyNoLab } from './nat-lab.ts'
-import { joinTeam, type NatTeam, natTeam, untilDelivered, untilNode, untilPath } from './nat-team.ts'
+import { joinTeam, type NatTeam, natTeam, untilDelivered, untilNode, untilPath, untilWhy } from './nat-team.ts'
 import { done } from './team.ts'
 
 const why = whyNoLab()
@@ -119,11 +119,15 @@ test('two networks with the same addresses are two networks all the same, also f
   await untilPath(team.bob, 'frank', 'hole-punched')
 })
 
-test('behind a router that lets no hole be made, all goes through the relay', async ({ skip }) => {
+test('behind a router that lets no hole be made, all goes through the relay, and both say why', async ({ skip }) => {
   if (why !== undefined) skip(why)
   await using team = await natTeam([{ lan: '192.168.1', symmetric: true }, { lan: '192.168.2' }])
   await joinTeam(team)
   const { thread_id: thread } = await done(team.bob, 'send frank --summary hello')
   await untilDelivered(team.bob, String(thread))
-  await untilPath(team.bob, 'frank', 'relayed')
+  for (const [from, to] of [
+    [team.bob, 'frank'],
+    [team.frank, 'bob'],
+  ] as const)
+    await untilWhy(from, to, 'a hole through both routers could not be made')
 })
