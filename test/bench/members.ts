@@ -1,6 +1,5 @@
 /** A workspace of many members, each with a LevelDB store in a folder of its own, ready for real nodes. */
 import { join } from 'node:path'
-import { parseListen, withFixedPort } from '../../src/cli/listen-address.ts'
 import { createMemoryHub } from '../../src/net/memory-net.ts'
 import { foundWorkspace } from '../../src/node/found.ts'
 import { openNode } from '../../src/node/node.ts'
@@ -20,13 +19,16 @@ export interface MemberPlace {
   readonly listen: string
 }
 
+/** Below those that the system gives to outgoing connections, of which there are many before all listen. */
+const FIRST_PORT = 20_000
+
 /** `count` members of acme in folders under `root`. All joined by a real invite; each knows the addresses of all. */
 export async function makeMembers(count: number, root: string): Promise<MemberPlace[]> {
   const names = ['bob', ...Array.from({ length: count - 1 }, (_, i) => `member-${i + 1}`)]
   const disks = await joined(names)
   const places: MemberPlace[] = []
-  for (const name of names) {
-    const listen = await withFixedPort(parseListen('127.0.0.1:0'))
+  for (const [i, name] of names.entries()) {
+    const listen = `/ip4/127.0.0.1/tcp/${FIRST_PORT + i}`
     places.push({ name, device: actor(name).device, store: join(root, name), listen })
   }
   const peers = places.map(({ device, listen }) =>

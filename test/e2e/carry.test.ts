@@ -9,6 +9,7 @@ import { SPACES } from '../../src/store/store.ts'
 import { startFront } from '../bootstrap/front.ts'
 import { type Laptop, laptop, until } from '../cli/laptop.ts'
 import { done } from './team.ts'
+import { tapWire } from './wiretap.ts'
 
 const LOCAL = '--listen 127.0.0.1:0 --no-lan'
 /** Nothing but the text of the handoff holds these words. */
@@ -95,12 +96,14 @@ test('bob sends and goes; carol, who takes no part, hands it to frank; bob learn
   expect(await allBytes(bob.home.home, bob.home.store), 'the search finds what is there').toContain(SECRET)
 })
 
-test('bob and frank never meet: a mailbox at a bootstrap server keeps it, and its disk shows nothing of it', async () => {
+test('bob and frank never meet: a mailbox at a bootstrap server keeps it, and neither its disk nor the wire shows anything of it', async () => {
   await using host = laptop()
   await using bob = laptop()
   await using frank = laptop()
   await using server = await startFront(host.spawn('bootstrap --listen 127.0.0.1:0 --stun-port 0 --json'))
-  const [address] = server.ready['addresses'] as string[]
+  const [own = ''] = server.ready['addresses'] as string[]
+  await using wire = await tapWire(own)
+  const { address } = wire
   await teamOf(bob, { frank }, `--bootstrap ${address}`)
   await done(bob, `bootstrap use ${address}`)
   for (const machine of [bob, frank]) {
@@ -142,7 +145,8 @@ test('bob and frank never meet: a mailbox at a bootstrap server keeps it, and it
   const disk = await allBytes(host.home.home, places.store)
   const entry = (await rowsOf(bob, 'entry'))[0] ?? ''
   for (const text of [SECRET, 'still in the mailbox', 'acme', 'frank', 'bobs-mbp', 'inform', entry.slice(80, 120)])
-    expect(disk).not.toContain(text)
+    for (const place of [disk, wire.heard()]) expect(place).not.toContain(text)
+  expect(wire.heard(), 'the wire was listened to').toContain('/noise')
   expect((await rowsIn(places.store, 'item')).length, 'the search looked at items').toBeGreaterThan(0)
 })
 
