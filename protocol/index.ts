@@ -149,6 +149,7 @@ export {
   signRosterEntry,
 } from './roster-entry.ts'
 export {
+  bucketDigest,
   bucketDigests,
   bucketOf,
   differingBuckets,

@@ -79,10 +79,11 @@ export function bucketOf(thread: Hex): number {
 export function bucketDigests(threads: Iterable<readonly [thread: Hex, headsDigest: Hex]>): Hex {
   const buckets: (readonly [Hex, Hex])[][] = Array.from({ length: BUCKETS_COUNT }, () => [])
   for (const thread of threads) buckets[bucketOf(thread[0])]?.push(thread)
-  return buckets.map(digestOfBucket).join('')
+  return buckets.map(bucketDigest).join('')
 }
 
-function digestOfBucket(threads: (readonly [Hex, Hex])[]): Hex {
+/** The digest of one bucket, 8 bytes; `threads` in any order. */
+export function bucketDigest(threads: readonly (readonly [thread: Hex, headsDigest: Hex])[]): Hex {
   if (threads.length === 0) return '00'.repeat(BUCKET_DIGEST_BYTES)
   const sorted = threads
     .toSorted(([a], [b]) => (a < b ? -1 : 1))

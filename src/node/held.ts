@@ -2,10 +2,11 @@
  * All that the node holds, and the turns in which it changes. A turn decides on what is in memory,
  * collects what has to be written, and ends with one synced batch; nobody is told before that.
  */
-import { bucketDigests, type Ground, type Hex, headsDigest, type SigningKey } from '../../protocol/index.ts'
+import { type Ground, type Hex, headsDigest, type SigningKey } from '../../protocol/index.ts'
 import { type Store, StoreError, type Write } from '../store/store.ts'
 import type { System } from '../system.ts'
 import type { NodeEvent } from './api.ts'
+import { createBuckets } from './buckets.ts'
 import { addCarried, type Carried, emptyCarried } from './carry.ts'
 import { DEFAULT_QUOTAS, type Quotas } from './quotas.ts'
 import {
@@ -105,7 +106,7 @@ export async function openHeld(options: {
   const facts = new Map<Hex, ThreadFacts>()
   const foreign = new Map<Hex, number>()
   let roomMade = 0
-  let buckets: Hex | undefined
+  const buckets = createBuckets()
   let arrival = await getArrival(store)
   const met = await getMet(store)
 
@@ -129,12 +130,9 @@ export async function openHeld(options: {
       for (const [author, size] of of.foreign) foreign.set(author, (foreign.get(author) ?? 0) + size)
       if (before?.open === true && !of.open) roomMade++
       facts.set(thread, of)
-      buckets = undefined
+      buckets.set(thread, of.headsDigest)
     },
-    buckets() {
-      buckets ??= bucketDigests([...facts].map(([thread, of]) => [thread, of.headsDigest] as const))
-      return buckets
-    },
+    buckets: () => buckets.digests(),
     outbox: new Map(),
     quotas,
     carried: emptyCarried(),

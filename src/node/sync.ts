@@ -80,6 +80,8 @@ export function createSyncSession(options: SyncOptions): SyncSession {
   })
   const { say } = out
   let ended = false
+  /** What the peer last said that it holds. */
+  let peerBuckets: Hex | undefined
   const apart = createApart(held)
   /** Threads of which something was left, in the batches of the answer that is under way. */
   const leftNow = new Set<Hex>()
@@ -152,7 +154,11 @@ export function createSyncSession(options: SyncOptions): SyncSession {
       answeredTo = said
       sayHello()
     }
-    out.catchUp(() => say({ t: 'digests', buckets: held.buckets() }))
+    out.catchUp(() => {
+      say({ t: 'digests', buckets: held.buckets() })
+      // A peer that holds the same says nothing to that.
+      if (peerBuckets === held.buckets()) out.caughtUp()
+    })
   }
 
   async function onRoster(message: SyncMessageOf<'roster'>): Promise<void> {
@@ -166,6 +172,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
   }
 
   function onDigests(message: SyncMessageOf<'digests'>): void {
+    peerBuckets = message.buckets
     if (apart.isAllLeft(message.buckets)) {
       out.caughtUp()
       options.onInSync(stream.device)
