@@ -7,21 +7,21 @@
 import { parseArgs } from 'node:util'
 import { type Random, random } from '../sim/random.ts'
 
-/** Bytes, measured: one direction unless said. */
-export const COSTS = {
-  /** A connection at rest, a minute. */
-  rest: 5 * 1024,
-  /** Opening a connection to a teammate until both know that nothing is new, both directions. */
-  connect: 32 * 1024,
-  /** An entry as it reaches one awake member: all copies that gossip makes of it. */
-  entryLive: 36 * 1024,
+/** Bytes, measured: what a laptop sends and as much as it receives, unless said otherwise. */
+const COSTS = {
+  /** A connection to a teammate at rest, a minute. */
+  rest: 6.7 * 1024,
+  /** Opening one until both know that nothing is new, both directions. */
+  connect: 23 * 1024,
+  /** An entry as it reaches one member who is awake: all copies that gossip makes of it. */
+  entryLive: 26.5 * 1024,
   /** An entry that a member pulls after it slept. */
-  entryPulled: 2 * 1024,
+  entryPulled: 0.8 * 1024,
   /** An entry in a mailbox, sealed and padded. */
   entryMailed: 8 * 1024,
-  /** A reservation: opening it, and keeping it a minute. */
-  reserve: 12 * 1024,
-  reserved: 5 * 1024,
+  /** A place at a server: taking it, which opens a connection, and keeping it a minute. Both directions. */
+  reserve: 23 * 1024,
+  reserved: 1.8 * 1024,
 } as const
 
 /** Assumed. */
