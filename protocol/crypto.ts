@@ -46,6 +46,7 @@ export type Purpose =
   | 'invite-seed'
   | 'invite-owner'
   | 'invite-tag'
+  | 'rendezvous'
   | 'successor'
   | 'ciphertext'
   | 'artifact'

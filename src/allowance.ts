@@ -35,6 +35,8 @@ export function createAllowance({ clock, burst, refillMs }: AllowanceOptions): A
     take(source, amount = 1) {
       const now = clock.now()
       const state = spent.get(source)
+      // A clock that was set back must not keep anybody waiting until it has caught up.
+      if (state !== undefined) state.at = Math.min(state.at, now)
       if (state === undefined && spent.size >= Math.min(sweepAt, SOURCES_COUNT_MAX)) sweep(now)
       if (state === undefined && spent.size >= SOURCES_COUNT_MAX) return false
       const before = state === undefined ? 0 : stillSpent(state, now)

@@ -3,12 +3,12 @@
  * punching, and the DHT. Loaded when the first one is named, since it takes 50 MB.
  */
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { circuitRelayTransport } from '@libp2p/circuit-relay-v2'
 import { type Connection, type PeerId, type PeerInfo, start, stop, type Transport } from '@libp2p/interface'
 import { kadDHT, passthroughMapper } from '@libp2p/kad-dht'
 import { peerIdFromMultihash } from '@libp2p/peer-id'
 import { multiaddr } from '@multiformats/multiaddr'
+import { fromHex, hash } from '../../protocol/index.ts'
 import type { Log } from '../system.ts'
 import { circuitAddress, tidyAddresses } from './addresses.ts'
 import { netErrorOf } from './libp2p-errors.ts'
@@ -175,7 +175,7 @@ function findOf({ id, multiaddrs }: PeerInfo): LanFind[] {
 
 /** The DHT's key for `tag`. Nobody learns a tag from it. A PeerId of this kind is a hash too, which spares us to build a CID. */
 function keyOf(tag: string): ReturnType<ReturnType<typeof peerIdFromMultihash>['toCID']> {
-  const digest = createHash('sha256').update(`relay-node/rendezvous/${tag}`).digest()
+  const digest = new Uint8Array(fromHex(hash('rendezvous', [tag])))
   const bytes = Uint8Array.from([SHA_256_CODE, digest.length, ...digest])
   return peerIdFromMultihash({ code: SHA_256_CODE, size: digest.length, digest, bytes }).toCID()
 }

@@ -67,10 +67,8 @@ export function createAsking(clock: Clock): Asking {
       const { tell } = member
       if (tell === undefined) continue
       member.tell = undefined
-      if (member.endTurn === undefined) {
-        turns++
-        member.endTurn = clock.after(ANSWER_MS, () => endTurn(member))
-      }
+      turns++
+      member.endTurn = clock.after(ANSWER_MS, () => endTurn(member))
       tell()
     }
   }
@@ -96,11 +94,9 @@ export function createAsking(clock: Clock): Asking {
         },
         release: (thread) => free(member, thread),
         catchUp(tell) {
+          if (member.endTurn !== undefined) return tell()
           member.tell = tell
-          if (member.endTurn !== undefined) {
-            member.tell = undefined
-            tell()
-          } else nextTurn()
+          nextTurn()
         },
         caughtUp: () => endTurn(member),
         leave() {

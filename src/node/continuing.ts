@@ -20,10 +20,9 @@ import { adviceOn } from './advice.ts'
 import { ApiError } from './api-error.ts'
 import { artifactBytes, artifactTextId } from './artifacts.ts'
 import { requireOpen, requireRevision, requireRevisions, requireSide, requireTurnsLeft } from './checks.ts'
-import type { Held, Turn } from './held.ts'
-import { once, type RateLimit } from './idempotency.ts'
+import type { Held } from './held.ts'
+import { once } from './idempotency.ts'
 import { matchId, requireThread, requireWriter } from './membership.ts'
-import { publish, type Published, type Statement } from './publish.ts'
 import { annotationView } from './record-view.ts'
 import { EMPTY_RECORD } from './record-shape.ts'
 import { annotationsOf, type Revision, revisionsOf, show } from './records.ts'
@@ -32,6 +31,7 @@ import { type Thread, threadDevices } from './threads.ts'
 import { stateOf } from './tracker.ts'
 import { commonView } from './view.ts'
 import { handleOf, memberOfDevice, resolveHandle } from './workspace.ts'
+import type { Writing } from './writing.ts'
 
 export interface Continuing {
   continueHandoff(params: ContinueParams, caller: Caller): Promise<ContinueResult>
@@ -39,20 +39,7 @@ export interface Continuing {
   resolve(params: ResolveParams, caller: Caller): Promise<ResolveResult>
 }
 
-interface Parts {
-  held: Held
-  rate: RateLimit
-  /** An own entry is on disk: peers may know. */
-  announce: (published: Published) => void
-}
-
-export function createContinuing({ held, rate, announce }: Parts): Continuing {
-  function publishIn(turn: Turn, thread: Thread, statement: Statement): Published {
-    const published = publish(held, turn, thread, statement)
-    turn.after.push(() => announce(published))
-    return published
-  }
-
+export function createContinuing({ held, rate, publishIn }: Writing): Continuing {
   /** The thread, if this device may say something more in it. */
   async function requireWritable(typed: string, verb: string): Promise<Thread> {
     requireWriter(held)

@@ -31,10 +31,10 @@ import { ApiError } from './api-error.ts'
 import { artifactTextId } from './artifacts.ts'
 import { requireOpen, requireRevisions, requireSide, requireTurnsLeft } from './checks.ts'
 import { boundAction, openContent } from './contents.ts'
-import type { Held, Turn } from './held.ts'
-import { once, type RateLimit } from './idempotency.ts'
+import type { Held } from './held.ts'
+import { once } from './idempotency.ts'
 import { requireMember, requireRecipient, requireThread, requireWriter } from './membership.ts'
-import { publish, publishCreate, type Published, type Statement } from './publish.ts'
+import { publishCreate } from './publish.ts'
 import { markRead } from './reading.ts'
 import { handoffBody, messageBody, reasonBody, resultBody } from './said.ts'
 import { textHash } from './settle.ts'
@@ -42,6 +42,7 @@ import { createOf, type Thread } from './threads.ts'
 import { stateOf } from './tracker.ts'
 import { commonView, threadView } from './view.ts'
 import { deviceLabel, reachableKeys, resolveHandle, rosterOf } from './workspace.ts'
+import type { Writing } from './writing.ts'
 
 export interface Handoffs {
   sendHandoff(params: NewHandoffParams, caller: Caller): Promise<HandoffResult>
@@ -52,21 +53,8 @@ export interface Handoffs {
   decide(verdict: Verdict, params: VerdictParams, caller: Caller): Promise<VerdictResult>
 }
 
-interface Parts {
-  held: Held
-  rate: RateLimit
-  /** An own entry is on disk: peers may know. */
-  announce: (published: Published) => void
-}
-
-export function createHandoffs(parts: Parts): Handoffs {
-  const { held, rate, announce } = parts
-
-  function publishIn(turn: Turn, thread: Thread, statement: Statement): Published {
-    const published = publish(held, turn, thread, statement)
-    turn.after.push(() => announce(published))
-    return published
-  }
+export function createHandoffs(writing: Writing): Handoffs {
+  const { held, rate, announce, publishIn } = writing
 
   return {
     async sendHandoff(params, caller) {

@@ -17,12 +17,12 @@ import { joinWorkspace } from './joining.ts'
 import { createMailboxes } from './mailbox.ts'
 import { requireMember } from './membership.ts'
 import { createPeers } from './peers.ts'
-import type { Published } from './publish.ts'
 import { DEFAULT_QUOTAS, type Quotas } from './quotas.ts'
 import { getThread, listThreads, readArtifact } from './reading.ts'
 import { clearLists, hasLists, rebuildLists } from './rebuild.ts'
 import { countStart, type StartMark } from './recovery.ts'
 import { createTeam, wayOf } from './team.ts'
+import { createWriting } from './writing.ts'
 import { deviceLabel, resolveHandle, rosterOf } from './workspace.ts'
 
 export interface NodeOptions {
@@ -104,11 +104,11 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   })
   const mailboxes = options.mailbox === true ? createMailboxes({ held, net, peers, key: mailboxKey(seed) }) : undefined
   const invites = createInvites({ held, net, peers })
-  const writing = {
+  const writing = createWriting({
     held,
     rate: createRateLimit(() => system.clock.now()),
-    announce: (published: Published) => peers.announce(published),
-  }
+    announce: (published) => peers.announce(published),
+  })
   const handoffs = createHandoffs(writing)
   const continuing = createContinuing(writing)
   const team = createTeam({

@@ -9,6 +9,7 @@ import {
   parseGossip,
   sealEnvelope,
 } from '../../protocol/index.ts'
+import { createAllowance } from '../allowance.ts'
 import type { FrameStream, GossipVerdict, Net, NetHandlers } from '../net/net.ts'
 import { admit, type Admitted, createWaitingRoom, type WaitingRoom } from './admit.ts'
 import { carriedFor, wantedToCarry } from './carry.ts'
@@ -28,7 +29,7 @@ const BEACON_MS = 10 * 60 * 1000
 const TOLD_THREADS_COUNT_MAX = 32
 /** Entries of one author that gossip forwards: a burst, then a steady rate. */
 const GOSSIP_BURST_COUNT = 400
-const GOSSIP_PER_SECOND_COUNT = 100
+const GOSSIP_REFILL_MS = 4000
 
 export interface Peers {
   start(onJoin: (stream: FrameStream) => Promise<void>): Promise<void>
@@ -73,7 +74,7 @@ export function createPeers(options: PeersParts): Peers {
   /** Peers whose rows changed since they were last written. */
   const unwritten = new Set<Hex>()
   let writing: Promise<void> | undefined
-  const budgets = new Map<Hex, { left: number; at: number }>()
+  const budgets = createAllowance({ clock: system.clock, burst: GOSSIP_BURST_COUNT, refillMs: GOSSIP_REFILL_MS })
   const timers: (() => void)[] = []
   let stopped = false
 
@@ -122,10 +123,14 @@ export function createPeers(options: PeersParts): Peers {
       .catch((error: unknown) => system.log.warn('could not read a thread', { thread, error: String(error) }))
   }
 
+  function headsOf(thread: Hex): Promise<Hex[]> {
+    return held.turn(async () => [...(await held.threads.load(thread)).graph.heads])
+  }
+
   /** A device went away before it acknowledged everything: whoever can may keep the newest of it. */
   async function tellOthers(device: Hex): Promise<void> {
     for (const thread of [...new Set(held.outbox.get(device)?.values())].slice(-TOLD_THREADS_COUNT_MAX)) {
-      const heads = await held.turn(async () => [...(await held.threads.load(thread)).graph.heads])
+      const heads = await headsOf(thread)
       for (const session of sessions.values()) session.tellHeads(thread, heads)
     }
   }
@@ -203,20 +208,6 @@ export function createPeers(options: PeersParts): Peers {
     }
   }
 
-  function withinBudget(author: Hex): boolean {
-    const now = system.clock.now()
-    const budget = budgets.get(author) ?? { left: GOSSIP_BURST_COUNT, at: now }
-    budget.left = Math.min(
-      GOSSIP_BURST_COUNT,
-      budget.left + (Math.max(0, now - budget.at) / 1000) * GOSSIP_PER_SECOND_COUNT,
-    )
-    budget.at = now
-    budgets.set(author, budget)
-    if (budget.left < 1) return false
-    budget.left--
-    return true
-  }
-
   /** Only what an enrolled author signed, sealed under the workspace's key, is passed on, at a bounded rate. */
   async function onGossip(_topic: string, data: Uint8Array, from: Hex): Promise<GossipVerdict> {
     const epoch = epochOf(data)
@@ -229,7 +220,7 @@ export function createPeers(options: PeersParts): Peers {
       return 'reject'
     }
     if (message.value.t === 'hint') {
-      if (!withinBudget(from)) return 'ignore'
+      if (!budgets.take(from)) return 'ignore'
       const { th, heads } = message.value
       const isNew = await held.turn(async () => {
         const thread = await held.threads.load(th)
@@ -244,7 +235,7 @@ export function createPeers(options: PeersParts): Peers {
       return 'reject'
     }
     const author = rosterOf(workspace)?.devices.get(entry.value.header.dev)
-    if (!author || author.removed || !withinBudget(author.key)) return 'ignore'
+    if (!author || author.removed || !budgets.take(author.key)) return 'ignore'
     const { envelope, body } = message.value
     admit(held, room, { from, items: [{ envelope, body }] }).then(
       (admitted) => onAdmitted(from, admitted),
@@ -282,8 +273,7 @@ export function createPeers(options: PeersParts): Peers {
       if (held.recovery.met?.has(device) === false) session.tellAll()
       const threads = new Set(held.outbox.get(device)?.values())
       for (const thread of threads) {
-        held
-          .turn(async () => [...(await held.threads.load(thread)).graph.heads])
+        headsOf(thread)
           .then((heads) => session.tellHeads(thread, heads))
           .catch((error: unknown) => system.log.warn('could not read a thread', { thread, error: String(error) }))
       }

@@ -67,13 +67,9 @@ export async function revisionsOf(held: Held, thread: Thread): Promise<Revision[
 /** What the named revisions carry, but for what is given anew under the same name. */
 function inherited(parents: readonly Revision[], own: readonly CarriedArtifact[]): CarriedArtifact[] {
   const names = new Set(own.map(({ artifact }) => artifactName(artifact)))
+  // What several parents took over from one revision is one and the same.
   const kept = new Set(parents.flatMap(({ artifacts }) => artifacts))
-  const once = new Map<string, CarriedArtifact>()
-  for (const carried of kept) {
-    const { artifact, node } = carried
-    if (!names.has(artifactName(artifact))) once.set(`${node.entry.id} ${artifactName(artifact)}`, carried)
-  }
-  return [...once.values(), ...own]
+  return [...[...kept].filter(({ artifact }) => !names.has(artifactName(artifact))), ...own]
 }
 
 /** What a reader is shown: one revision, or the merge of several heads. */

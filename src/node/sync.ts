@@ -157,7 +157,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
     out.catchUp(() => {
       say({ t: 'digests', buckets: held.buckets() })
       // A peer that holds the same says nothing to that.
-      if (peerBuckets === held.buckets()) out.caughtUp()
+      if (peerBuckets !== undefined && apart.isAllLeft(peerBuckets)) out.caughtUp()
     })
   }
 

@@ -21,6 +21,16 @@ describe('an allowance', () => {
     expect(takes('a')).toBe(3)
   })
 
+  test('refills at its rate also when the clock was set back', () => {
+    let now = 1_000_000
+    const allowance = createAllowance({ clock: { ...testClock(), now: () => now }, burst: 2, refillMs: 2_000 })
+    expect([allowance.take('a', 2), allowance.take('a')]).toEqual([true, false])
+    now -= 900_000
+    expect(allowance.take('a')).toBe(false)
+    now += 1_000
+    expect([allowance.take('a'), allowance.take('a')]).toEqual([true, false])
+  })
+
   test('takes all of an amount or nothing', () => {
     const allowance = createAllowance({ clock: testClock(), burst: 10, refillMs: 1_000 })
     expect([allowance.take('a', 11), allowance.take('a', 10), allowance.take('a', 1)]).toEqual([false, true, false])
