@@ -188,6 +188,7 @@ export function createServers(parts: ServersParts): Servers {
         return {
           device,
           addresses: [...addresses],
+          host: placeOf(addresses[0] ?? ''),
           connected: connection !== undefined,
           relaying: loaded?.hasPlace(device) === true,
           ...(connection?.rtt === undefined ? {} : { roundTripMs: connection.rtt }),

@@ -1,6 +1,7 @@
 /** Bootstrap servers of a hub: they come and go, their links can be cut, and each keeps mailboxes as it likes. */
 import { peerIdText } from '../../protocol/index.ts'
 import type { System } from '../system.ts'
+import { placeOf } from './addresses.ts'
 import { memoryStreams } from './memory-stream.ts'
 import { type BootstrapStatus, type DeviceKey, type FrameStream, NetError, type NetHandlers } from './net.ts'
 import { letGo } from './sync-pairs.ts'
@@ -108,6 +109,7 @@ export function createMemoryServers(parts: {
             return {
               device,
               addresses,
+              host: hostOf(addresses[0] ?? ''),
               connected,
               relaying: false,
               ...(connected ? {} : { lastFailure: 'nobody is there' }),
@@ -136,4 +138,10 @@ export function createMemoryServers(parts: {
       }
     },
   }
+}
+
+/** A place in memory has no port; a server may also be known by the address that a real one would have. */
+function hostOf(address: string): string {
+  const [, device] = /^\/memory\/([0-9a-f]{8})/.exec(address) ?? []
+  return device ?? placeOf(address)
 }

@@ -30,6 +30,8 @@ export interface BootstrapStatus {
   device: DeviceKey
   /** As given, each ending in /p2p/<PeerId>. */
   addresses: string[]
+  /** Host and port of the first address, for people. */
+  host: string
   connected: boolean
   /** Whether it holds a place for us, so that teammates reach us through it. */
   relaying: boolean

@@ -51,10 +51,3 @@ function wayFault(host: string, way: readonly string[]): string | undefined {
     ? undefined
     : `"${over.join('/')}" is no way to a bootstrap server`
 }
-
-/** The host and port of an address, for people. */
-export function hostOf(address: string): string {
-  const [, kind, name = '', , port] = address.split('/')
-  if (kind === 'memory') return name.slice(0, 8)
-  return port === undefined ? name : `${kind === 'ip6' ? `[${name}]` : name}:${port}`
-}

@@ -3,7 +3,7 @@ import { BOOTSTRAP_ADDRESSES_COUNT_MAX, type Hex, peerIdText } from '../../proto
 import type { Net } from '../net/net.ts'
 import type { BootstrapServer } from './api.ts'
 import { ApiError } from './api-error.ts'
-import { checkBootstrapAddress, hostOf } from './bootstrap-address.ts'
+import { checkBootstrapAddress } from './bootstrap-address.ts'
 import type { Held } from './held.ts'
 import type { MailboxFacts } from './mailbox.ts'
 import { requireMember } from './membership.ts'
@@ -61,8 +61,8 @@ export function createBootstrapUse(parts: {
 
   function servers(): BootstrapServer[] {
     const team = new Set(named())
-    return net.bootstrap().map(({ device, addresses, connected, relaying, roundTripMs, lastFailure }) => ({
-      host: hostOf(addresses[0] ?? ''),
+    return net.bootstrap().map(({ device, addresses, host, connected, relaying, roundTripMs, lastFailure }) => ({
+      host,
       peer_id: peerIdText(device),
       addresses,
       named_by: addresses.some((address) => team.has(address)) ? 'team' : 'settings',

@@ -19,7 +19,6 @@ import {
   type TurnedAway,
 } from '../../protocol/index.ts'
 import type { FrameStream, Net } from '../net/net.ts'
-import { hostOf } from './bootstrap-address.ts'
 import { noteMailbox } from './carriers.ts'
 import type { Held } from './held.ts'
 import { createInbound } from './mailbox-inbound.ts'
@@ -172,7 +171,7 @@ function createTalk(parts: MailboxParts, server: Hex, record: ServerRecord): Tal
   const now = (): number => system.clock.now()
   const say = (message: Parameters<typeof encodeMailbox>[0]): Promise<void> =>
     stream ? stream.send(encodeMailbox(message)) : Promise.resolve()
-  const host = (): string => hostOf(net.bootstrap().find(({ device }) => device === server)?.addresses[0] ?? '')
+  const host = (): string => net.bootstrap().find(({ device }) => device === server)?.host ?? ''
 
   async function open(again: boolean): Promise<void> {
     if (!welcome) return

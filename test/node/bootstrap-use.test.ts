@@ -1,7 +1,7 @@
 /** Bootstrap servers: the owner names them for everybody, and an address that is none is told from one that is. */
 import { describe, expect, test } from 'vitest'
 import { peerIdText } from '../../protocol/index.ts'
-import { checkBootstrapAddress, hostOf } from '../../src/node/bootstrap-address.ts'
+import { checkBootstrapAddress } from '../../src/node/bootstrap-address.ts'
 import { actor } from '../cast.ts'
 import { pair, refused, stoppedAcme, symbolOf } from './world.ts'
 
@@ -40,11 +40,6 @@ describe('an address', () => {
     const checked = checkBootstrapAddress(address)
     expect(checked).toMatchObject({ ok: false, hint: expect.stringContaining('relay-node bootstrap') as string })
     expect(checked.ok ? '' : checked.why).toContain(why)
-  })
-
-  test('is shown as host and port', () => {
-    expect(hostOf(at('/dns4/relay.example/tcp/4001'))).toBe('relay.example:4001')
-    expect(hostOf(at('/ip6/::1/tcp/4001'))).toBe('[::1]:4001')
   })
 })
 
