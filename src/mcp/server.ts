@@ -5,6 +5,7 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import {
   CallToolRequestSchema,
+  CancelledNotificationSchema,
   GetPromptRequestSchema,
   ListPromptsRequestSchema,
   ListResourcesRequestSchema,
@@ -18,7 +19,7 @@ import {
 import { ApiError, CallRefused, createRpcClient, type ErrorObject, uuidV4 } from '../rpc/client.ts'
 import type { System } from '../system.ts'
 import { type Answer, errorAnswer } from './answer.ts'
-import { createCallKeys } from './call-keys.ts'
+import { createCallKeys, type RequestId } from './call-keys.ts'
 import { INSTRUCTIONS } from './instructions.ts'
 import { createNodeLink } from './node-link.ts'
 import { PROMPTS } from './prompts.ts'
@@ -94,13 +95,17 @@ export async function runMcp({ socketPath, start, stdin, stdout, stderr, version
     }).toObject(requestId)
   }
 
-  async function callTool(found: Tool, args: unknown, signal: AbortSignal): Promise<Answer> {
+  async function callTool(
+    found: Tool,
+    args: unknown,
+    { request, signal }: { request: RequestId; signal: AbortSignal },
+  ): Promise<Answer> {
     return found.run(args, {
       call: link.call,
       wrapper,
       signal,
       withKey: (input, send) =>
-        keys.withKey({ tool: found.name, args: input, signal, send: (key) => send({ client_idempotency_key: key }) }),
+        keys.withKey({ request, tool: found.name, args: input, send: (key) => send({ client_idempotency_key: key }) }),
     })
   }
 
@@ -131,7 +136,7 @@ export async function runMcp({ socketPath, start, stdin, stdout, stderr, version
       try {
         const found = TOOLS.find(({ name }) => name === params.name)
         if (found === undefined) throw unknownTool(params.name)
-        return { ...(await callTool(found, params.arguments ?? {}, signal)) }
+        return { ...(await callTool(found, params.arguments ?? {}, { request: extra.requestId, signal })) }
       } catch (error) {
         // Nobody reads an answer to a call that was taken back.
         if (signal.aborted) throw error
@@ -187,7 +192,13 @@ export async function runMcp({ socketPath, start, stdin, stdout, stderr, version
     onclose: ended.resolve,
     onerror: (error: Error) => system.log.warn('a line that is no request', { error: error.message }),
   })
-  await server.connect(new StdioServerTransport(stdin, stdout, { maxBufferSize: LINE_SIZE_BYTES_MAX }))
+  const transport = new StdioServerTransport(stdin, stdout, { maxBufferSize: LINE_SIZE_BYTES_MAX })
+  // The server tells a call that it was taken back only while it runs, and never one with the id 0.
+  transport.onmessage = (message) => {
+    const cancelled = CancelledNotificationSchema.safeParse(message).data?.params.requestId
+    if (cancelled !== undefined) keys.takenBack(cancelled)
+  }
+  await server.connect(transport)
   await ended.promise
   release()
   over.abort()

@@ -1,11 +1,13 @@
+import { createInterface } from 'node:readline'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createCallKeys } from '../../src/mcp/call-keys.ts'
 import { ApiError } from '../../src/rpc/client.ts'
 import { createRpcServer } from '../../src/rpc/server.ts'
 import { realSystem } from '../../src/system.ts'
+import { running } from '../rpc/rpc-fixture.ts'
 import type { ScriptedCall } from '../rpc/script.ts'
 import { FRANKS_THREAD } from '../rpc/scripted-node.ts'
-import { connected } from './mcp-fixture.ts'
+import { bareProcess, connected } from './mcp-fixture.ts'
 
 const HANDOFF = { to: 'frank@acme', intent: 'inform', summary: 'Done.' }
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -54,6 +56,28 @@ describe('the key of a call', () => {
     expect(second).toBe(first)
   })
 
+  it.each([0, 7])('is the same when the answer to request %i crossed its being taken back', async (id) => {
+    const { node, socketPath } = await running()
+    const child = bareProcess({ TEST_SOCKET: socketPath })
+    const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+    const say = (message: object): boolean => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+    const ask = async (request: number, method: string, params: object): Promise<void> => {
+      say({ id: request, method, params })
+      expect(JSON.parse((await answers.next()).value as string)).toMatchObject({ id: request, result: {} })
+    }
+    await ask(99, 'initialize', {
+      protocolVersion: '2025-06-18',
+      capabilities: {},
+      clientInfo: { name: 'test', version: '0' },
+    })
+    const call = { name: 'send_message', arguments: { thread_id: FRANKS_THREAD, body: 'Hello.' } }
+    await ask(id, 'tools/call', call)
+    say({ method: 'notifications/cancelled', params: { requestId: id, reason: 'too slow' } })
+    await ask(id + 1, 'tools/call', call)
+    const [first, second] = keysOf(node.calls)
+    expect(second).toBe(first)
+  })
+
   it('is the same when the node goes away before it answered', async () => {
     const { agent, node, server, socketPath } = await connected()
     const held = node.holdNext('sendMessage')
@@ -78,14 +102,14 @@ describe('the book of keys', () => {
   function book() {
     let made = 0
     const keys = createCallKeys(() => `key ${(made += 1)}`)
-    const { signal } = new AbortController()
+    let requests = 0
     return {
       keys,
       succeed: (tool: string, args: unknown) =>
-        keys.withKey({ tool, args, signal, send: (key) => Promise.resolve(key) }),
+        keys.withKey({ request: (requests += 1), tool, args, send: (key) => Promise.resolve(key) }),
       fail: (tool: string, args: unknown) =>
         keys
-          .withKey({ tool, args, signal, send: (key) => Promise.reject(new Error(key)) })
+          .withKey({ request: (requests += 1), tool, args, send: (key) => Promise.reject(new Error(key)) })
           .catch((error: unknown) => (error as Error).message),
     }
   }
@@ -97,14 +121,23 @@ describe('the book of keys', () => {
 
   it('gives the key of a call that was taken back to the next one, at once and only once', async () => {
     const { keys, succeed } = book()
-    const abort = new AbortController()
     const gone = Promise.withResolvers<never>()
-    const first = keys.withKey({ tool: 'a', args: {}, signal: abort.signal, send: () => gone.promise })
-    abort.abort()
+    const first = keys.withKey({ request: 'first', tool: 'a', args: {}, send: () => gone.promise })
+    keys.takenBack('first')
     expect(await succeed('a', {})).toBe('key 1')
     gone.reject(new Error('hung up'))
     await expect(first).rejects.toThrow('hung up')
     expect(await succeed('a', {})).toBe('key 2')
+  })
+
+  it('gives it also where the answer was on its way by then', async () => {
+    const { keys, succeed } = book()
+    expect(await succeed('a', {})).toBe('key 1')
+    keys.takenBack('some other')
+    expect(await succeed('a', {})).toBe('key 2')
+    keys.takenBack(2)
+    expect(await succeed('a', {})).toBe('key 2')
+    expect(await succeed('a', {})).toBe('key 3')
   })
 
   it('tells tools and nested arguments apart, and forgets the oldest of very many', async () => {
