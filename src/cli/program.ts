@@ -58,6 +58,7 @@ export function createProgram({ version, runner, write }: ProgramOptions): Progr
     async () => (await import('./init.ts')).run,
   )
   addInvite(command, runs)
+  addMembers(command, runs)
   runs(
     command('join', 'join a workspace with an invite; the code is asked for')
       .option('--code-stdin', 'read the code from standard input')
@@ -83,6 +84,30 @@ function addInvite(command: MakeCommand, runs: Runs): void {
   runs(invite, async () => (await import('./invite.ts')).run)
   runs(command('list', 'every invite and what became of it', invite), async () => (await import('./invite.ts')).runList)
   runs(command('revoke <id>', 'withdraw an invite', invite), async () => (await import('./invite.ts')).runRevoke)
+}
+
+function addMembers(command: MakeCommand, runs: Runs): void {
+  const member = command('member', 'who is in the workspace, and who is to leave it')
+  runs(
+    command('list', 'every member, and who does not know of a removal yet', member),
+    async () => (await import('./member.ts')).runList,
+  )
+  runs(
+    command('remove <name>', 'shut a member out, with all laptops', member),
+    async () => (await import('./member.ts')).runRemove,
+  )
+  const device = command('device', "members' laptops, and which of them is to be shut out")
+  runs(command('list', 'every laptop of every member', device), async () => (await import('./device.ts')).runList)
+  runs(
+    command('revoke <name/device>', 'shut one laptop out, such as one that was lost', device),
+    async () => (await import('./device.ts')).runRevoke,
+  )
+  const quarantine = command('quarantine', 'handoffs that came from a laptop which had been removed')
+  runs(command('list', 'those that are kept apart', quarantine), async () => (await import('./quarantine.ts')).runList)
+  runs(
+    command('admit <id>', 'take one for a handoff like any other', quarantine),
+    async () => (await import('./quarantine.ts')).runAdmit,
+  )
 }
 
 function addNode(command: MakeCommand, runs: Runs): void {

@@ -121,7 +121,13 @@ function factsOf(view: ThreadView) {
     forks,
     unread_count,
     state_digest,
-    participants: participants.map(({ handle, device, side: where }) => ({ handle, device, side: where })),
+    participants: participants.map(({ handle, device, side: where, removed, fenced }) => ({
+      handle,
+      device,
+      side: where,
+      removed,
+      fenced,
+    })),
     artifacts: view.artifacts.slice(0, ARTIFACTS_SHOWN_COUNT_MAX).map(artifactFacts),
     ...(unlisted > 0 ? { artifacts_left: unlisted } : {}),
   }

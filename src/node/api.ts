@@ -27,16 +27,22 @@ import type {
   JoinParams,
   JoinResult,
   ListThreadsParams,
+  MemberListing,
   MessageResult,
   NewHandoffParams,
   NewMessageParams,
+  PingedDevice,
+  QuarantinedThread,
   RecordView,
+  RefusedEntry,
+  RemovalResult,
   ResolveParams,
   ResolveResult,
   RevisionView,
   VerdictParams,
   VerdictResult,
 } from './calls.ts'
+import type { KeyLack } from './fencing.ts'
 
 export type * from './calls.ts'
 
@@ -190,7 +196,15 @@ export interface ThreadView extends ThreadCommon {
   /** SHA-256 over ids, status, lead, void, cut and late: equal on every peer that holds the same entries. */
   state_digest: string
   /** Devices of the thread and, per device, the number of its newest entry here. */
-  participants: { handle: string; device: string; side: 'sender' | 'recipient' | 'reader' }[]
+  participants: {
+    handle: string
+    device: string
+    side: 'sender' | 'recipient' | 'reader'
+    /** It was removed from the workspace. */
+    removed: boolean
+    /** The other side has signed that nothing counts which it wrote without that being known. */
+    fenced: boolean
+  }[]
   next_cursor?: string
 }
 
@@ -256,8 +270,8 @@ export interface WhoAmI {
   role?: 'member' | 'reader'
   kind?: 'person' | 'service'
   owner: boolean
-  /** `alone` until a workspace is made or joined. */
-  node_state: 'ready' | 'alone'
+  /** `alone` until a workspace is made or joined; `removed` once this device was removed from it. */
+  node_state: 'ready' | 'alone' | 'removed'
   reachable_peers: number
 }
 
@@ -290,6 +304,12 @@ export interface NodeStatus extends WhoAmI {
   /** Proven: the device signed two entries with one number in that thread. */
   forks: { device: string; thread_id: string }[]
   roster: { position: number; forked: boolean }
+  /** Laptops that have not said yet that they know of every removal. */
+  unconfirmed: string[]
+  /** Handoffs that have no key yet which every removed device is left out of, and why. */
+  keyless: { thread_id: string; why: KeyLack['why']; devices: string[] }[]
+  /** Handoffs that are kept apart until a person admits them. */
+  quarantined: number
   bootstrap: BootstrapServer[]
   clock_ms: number
 }
@@ -316,25 +336,6 @@ export interface BootstrapServer {
     /** What the server did not take last, for whom. */
     turned_away: { why: TurnedAway; device: string; at: Time }[]
   }
-}
-
-export interface RefusedEntry {
-  /** The device that sent it, `member/device`. Whose words it is supposed to be is not known. */
-  from: string
-  /** Name of the rule's no. */
-  refusal: string
-  at: Time
-  size: number
-}
-
-export interface PingedDevice {
-  /** `member/device` */
-  device: string
-  round_trip_ms?: number
-  path?: string
-  via?: string
-  why_not_direct?: string
-  failure?: string
 }
 
 /** Something happened that a front end may want to look at. `cursor` grows with local arrival order. */
@@ -368,6 +369,11 @@ export interface NodeApi {
   invite(params: InviteParams): Promise<InviteResult>
   listInvites(): Promise<{ items: InviteListing[] }>
   revokeInvite(params: { invite_id: string }): Promise<InviteListing>
+  members(): Promise<{ items: MemberListing[] }>
+  /** Shuts out a member, or one laptop: `frank`, `frank/frank-xps`; the owner's alone. */
+  remove(params: { name: string }): Promise<RemovalResult>
+  listQuarantine(): Promise<{ items: QuarantinedThread[] }>
+  admitQuarantined(params: { thread_id: string }): Promise<QuarantinedThread>
   listBootstrap(): Promise<{ items: BootstrapServer[] }>
   /** Names bootstrap servers for the whole team; the owner's alone. */
   useBootstrap(params: { addresses: string[] }): Promise<{ items: BootstrapServer[] }>

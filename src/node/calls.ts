@@ -20,6 +20,9 @@ export interface Caller {
   session: string
 }
 
+/** Read also where this device was removed: its human keeps what came before. Agents do not ask for it. */
+export type AfterRemoval = boolean | undefined
+
 export interface WriteMetadata {
   client_idempotency_key?: string | undefined
 }
@@ -66,6 +69,7 @@ export interface GetThreadParams {
   cursor?: string | undefined
   /** Move this member's read mark to what is returned. */
   mark_read?: boolean | undefined
+  after_removal?: AfterRemoval
 }
 export interface ListThreadsParams {
   status?: Status[] | undefined
@@ -73,6 +77,7 @@ export interface ListThreadsParams {
   cursor?: string | undefined
   limit?: number | undefined
   wait_s?: number | undefined
+  after_removal?: AfterRemoval
 }
 export interface AcceptParams {
   thread_id: string
@@ -150,6 +155,7 @@ export interface ArtifactParams {
   artifact_id: string
   offset?: number | undefined
   max_bytes?: number | undefined
+  after_removal?: AfterRemoval
 }
 export type ArtifactSlice = {
   thread_id: string
@@ -195,6 +201,52 @@ export interface InviteListing {
   handle: string
   expires_at: Time
   state: 'open' | 'used' | 'expired' | 'withdrawn'
+}
+export interface MemberListing {
+  handle: string
+  role: 'member' | 'reader'
+  kind: 'person' | 'service'
+  me: boolean
+  owner: boolean
+  removed: boolean
+  devices: {
+    /** `member/device` */
+    device: string
+    peer_id: string
+    removed: boolean
+    reachable: boolean
+    /** It has said that it knows of every removal. Absent where it was removed itself. */
+    confirmed?: boolean
+    last_seen?: Time
+  }[]
+}
+export interface RemovalResult {
+  /** Whose laptops they are. */
+  handle: string
+  /** The member is out; else only the laptop. */
+  member_removed: boolean
+  /** Laptops that are shut out now, `member/device`. */
+  removed: string[]
+  /** It was the member's last one. */
+  last_device: boolean
+  /** Laptops that act by it already, this one among them. */
+  stops_now: string[]
+  /** Laptops that are away: they act by it when they next meet one that knows. */
+  later: string[]
+  /** Laptops that have not said yet that they know, those that are away among them. */
+  unconfirmed: string[]
+  /** Invites by which somebody can still come in. */
+  open_invites: number
+}
+/** A handoff that a device began which was removed before it came here. */
+export interface QuarantinedThread {
+  thread_id: string
+  intent: Intent
+  from: Party
+  to: string
+  status: Status
+  received_at: Time
+  preview?: Content<string>
 }
 export interface JoinParams {
   code: string
@@ -271,4 +323,23 @@ export interface AnnotationView {
   cut: boolean
   body: EntryView['body']
   content?: Content<{ text: string; selector?: Selector }>
+}
+
+export interface RefusedEntry {
+  /** The device that sent it, `member/device`. Whose words it is supposed to be is not known. */
+  from: string
+  /** Name of the rule's no. */
+  refusal: string
+  at: Time
+  size: number
+}
+
+export interface PingedDevice {
+  /** `member/device` */
+  device: string
+  round_trip_ms?: number
+  path?: string
+  via?: string
+  why_not_direct?: string
+  failure?: string
 }

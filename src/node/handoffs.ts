@@ -41,7 +41,7 @@ import { textHash } from './settle.ts'
 import { createOf, type Thread } from './threads.ts'
 import { stateOf } from './tracker.ts'
 import { commonView, threadView } from './view.ts'
-import { deviceLabel, reachableKeys, resolveHandle, rosterOf } from './workspace.ts'
+import { deviceLabel, isRemoved, reachableKeys, resolveHandle, rosterOf } from './workspace.ts'
 import type { Writing } from './writing.ts'
 
 export interface Handoffs {
@@ -54,16 +54,18 @@ export interface Handoffs {
 }
 
 export function createHandoffs(writing: Writing): Handoffs {
-  const { held, rate, announce, publishIn } = writing
+  const { held, rate, announce, publishIn, threadToWrite } = writing
 
   return {
     async sendHandoff(params, caller) {
       const body = handoffBody(params)
       requireWriter(held)
-      const prepared = await prepareKey(held, params.recipient)
+      const early = await prepareKey(held, params.recipient)
       return once(held, { method: 'message/send', params, caller }, async (turn) => {
         requireWriter(held)
         const recipient = requireRecipient(held, params.recipient)
+        // Somebody may have been removed since.
+        const prepared = isCurrent(held, early) ? early : await prepareKey(held, params.recipient)
         if (!prepared) throw noKeys(held, recipient)
         const parent =
           params.parent_thread_id === undefined ? null : (await requireThread(held, params.parent_thread_id)).id
@@ -109,7 +111,7 @@ export function createHandoffs(writing: Writing): Handoffs {
       const body = messageBody(params)
       return once(held, { method: 'message/send', params, caller }, async (turn) => {
         requireWriter(held)
-        const thread = await requireThread(held, params.thread_id)
+        const thread = await threadToWrite(turn, params.thread_id)
         requireOpen(held, thread)
         requireSide(held, thread, ['sender', 'recipient'], 'write')
         requireTurnsLeft(thread)
@@ -127,7 +129,7 @@ export function createHandoffs(writing: Writing): Handoffs {
     accept(params, caller) {
       return once(held, { method: 'accept', params, caller }, async (turn) => {
         requireWriter(held)
-        const thread = await requireThread(held, params.thread_id)
+        const thread = await threadToWrite(turn, params.thread_id)
         requireOpen(held, thread)
         requireSide(held, thread, ['recipient'], 'accept')
         const state = stateOf(thread.tracker, thread.graph)
@@ -152,7 +154,7 @@ export function createHandoffs(writing: Writing): Handoffs {
       const body = resultBody(params)
       return once(held, { method: 'complete', params, caller }, async (turn) => {
         requireWriter(held)
-        const thread = await requireThread(held, params.thread_id)
+        const thread = await threadToWrite(turn, params.thread_id)
         requireOpen(held, thread)
         requireSide(held, thread, ['recipient'], 'complete')
         const outcome = params.outcome ?? 'done'
@@ -173,7 +175,7 @@ export function createHandoffs(writing: Writing): Handoffs {
       const body = reasonBody('cancel', params)
       return once(held, { method: 'tasks/cancel', params, caller }, async (turn) => {
         requireWriter(held)
-        const thread = await requireThread(held, params.thread_id)
+        const thread = await threadToWrite(turn, params.thread_id)
         requireOpen(held, thread)
         requireSide(held, thread, ['sender'], 'cancel')
         if (stateOf(thread.tracker, thread.graph).status === 'accepted') {
@@ -192,7 +194,7 @@ export function createHandoffs(writing: Writing): Handoffs {
       const body = reasonBody('approve', params)
       return once(held, { method: verdict, params, caller }, async (turn) => {
         requireWriter(held)
-        const thread = await requireThread(held, params.thread_id)
+        const thread = await threadToWrite(turn, params.thread_id)
         requireOpen(held, thread)
         requireSide(held, thread, ['recipient'], verdict === 'approved' ? 'approve' : 'reject')
         const action = await requireAction(held, thread)
@@ -265,6 +267,12 @@ async function prepareKey(held: Held, handle: string): Promise<PreparedKey | und
     recipients: to.map(({ device }) => device),
     wraps,
   }
+}
+
+/** Whether none of those it is wrapped to was removed meanwhile. */
+function isCurrent(held: Held, prepared: PreparedKey | undefined): boolean {
+  const devices = prepared ? [...prepared.senders, ...prepared.recipients] : []
+  return !devices.some((device) => isRemoved(held.workspace, device))
 }
 
 function noKeys(held: Held, recipient: Member): ApiError {

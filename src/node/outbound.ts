@@ -40,7 +40,9 @@ export interface Outbound {
   answered(thread: Hex): void
   /** The peer took one batch in. */
   taken(): void
-  /** Sends until {@link end}; rejects where the stream fails. */
+  /** Says these and nothing else any more, whatever waited; then {@link run} is over. */
+  finish(last: readonly SyncMessage[]): void
+  /** Sends until {@link end} or {@link finish}; rejects where the stream fails. */
   run(): Promise<void>
   end(): void
 }
@@ -67,6 +69,7 @@ export function createOutbound({ stream, question, asking, onForgotten }: Outbou
   let credit = CREDIT_COUNT
   let wake = () => {}
   let ended = false
+  let finishing = false
   const asker = asking.join(() => wake())
 
   async function nextBatch(): Promise<SyncMessage | undefined> {
@@ -121,6 +124,7 @@ export function createOutbound({ stream, question, asking, onForgotten }: Outbou
   }
 
   function queue(change: () => void): void {
+    if (finishing) return
     change()
     if (short.length > SHORT_COUNT_MAX || answers.size > ANSWERS_COUNT_MAX) stream.abort('asks for more than it takes')
     wake()
@@ -144,10 +148,19 @@ export function createOutbound({ stream, question, asking, onForgotten }: Outbou
     named: () => queue(() => (named = true)),
     caughtUp,
     taken: () => queue(() => (credit = Math.min(credit + 1, CREDIT_COUNT))),
+    finish(last) {
+      queue(() => short.splice(0, short.length, ...last))
+      finishing = true
+    },
     async run() {
       while (!ended) {
         const woken = new Promise<void>((resolve) => (wake = resolve))
-        const message = short.shift() ?? (await nextBatch()) ?? nextNews() ?? (await nextQuestion())
+        const wasFinishing = finishing
+        let message = short.shift()
+        if (!message && wasFinishing) return
+        message ??= (await nextBatch()) ?? nextNews() ?? (await nextQuestion())
+        // What was looked up meanwhile is for nobody any more.
+        if (finishing && !wasFinishing) continue
         if (message) await stream.send(encodeSync(message))
         else await woken
       }

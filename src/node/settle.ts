@@ -15,7 +15,7 @@ import { cursorOf, factsOf, type Held, outboxOf, type Turn } from './held.ts'
 import { dropInbox, dropOutbox, putInbox, putOutbox, putThreadRow, type ThreadRow } from './rows.ts'
 import { createOf, missingBodies, sideOf, type Thread, threadDevices } from './threads.ts'
 import { stateOf } from './tracker.ts'
-import { memberOfDevice, ownMember } from './workspace.ts'
+import { boundMember, isRemoved, memberOfDevice } from './workspace.ts'
 
 /** Kinds that count as unread when another person's node wrote them. */
 const UNREAD: ReadonlySet<Kind> = new Set(['create', 'message', 'revise', 'complete'])
@@ -44,7 +44,7 @@ export function settle(held: Held, turn: Turn, thread: Thread, gained: readonly 
     forked: [...thread.graph.forked],
     lacking: isLacking(held, thread),
   }
-  const me = ownMember(held.workspace)?.id
+  const me = boundMember(held.workspace)?.id
   for (const { node, sealed } of gained) {
     const { kind, dev } = node.entry.header
     const arrival = thread.arrivals.get(node.entry.id)
@@ -80,13 +80,15 @@ export function newRow(held: Held, thread: Thread): ThreadRow {
   if (!create) throw new Error('a thread has a create before it has a row')
   const { header } = create
   const sender = memberOfDevice(held.workspace, header.dev)?.id ?? ''
-  const me = ownMember(held.workspace)?.id
+  const me = boundMember(held.workspace)?.id
+  const side = sender === me ? 'out' : header.ctl.to === me ? 'in' : null
   return {
     intent: header.ctl.intent,
     sender,
     senderDevice: header.dev,
     recipient: header.ctl.to,
-    side: sender === me ? 'out' : header.ctl.to === me ? 'in' : null,
+    // As long as it is quarantined, it is a thread that this node's member has no part in.
+    side: held.quarantined.has(thread.id) ? null : side,
     status: 'pending',
     final: false,
     waitingFor: [],
@@ -117,6 +119,11 @@ function withForeign(held: Held, before: ThreadRow['foreign'], gained: readonly 
     sizes.set(author, (sizes.get(author) ?? 0) + entry.envelope.length)
   }
   return [...sizes]
+}
+
+/** Whether own entries may be missing here, so that nothing may be written into the thread. */
+export function isRecovering(held: Held, thread: Thread): boolean {
+  return thread.row?.recovering ?? isLost(held, thread)
 }
 
 /** Whether own entries of a thread that comes from a peer may have been lost here, and not come back yet. */
@@ -163,9 +170,18 @@ function fillOutbox(held: Held, turn: Turn, thread: Thread, node: Node): void {
   if (node.entry.header.kind === 'ack') return
   const own = held.workspace.key.public
   for (const device of threadDevices(thread)) {
-    if (device === own || receiptOf(thread.graph, node, device)) continue
+    if (device === own || isRemoved(held.workspace, device) || receiptOf(thread.graph, node, device)) continue
     turn.writes.push(putOutbox(device, node.entry.id, thread.id))
     turn.after.push(() => outboxOf(held, device).set(node.entry.id, thread.id))
+  }
+}
+
+/** A removed device is owed nothing any more. */
+export function dropOwedToRemoved(held: Held, turn: Turn): void {
+  for (const [device, items] of held.outbox) {
+    if (!isRemoved(held.workspace, device)) continue
+    for (const entry of items.keys()) turn.writes.push(dropOutbox(device, entry))
+    turn.after.push(() => held.outbox.delete(device))
   }
 }
 

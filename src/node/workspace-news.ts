@@ -1,5 +1,6 @@
 /** Taking in what a peer or a mailbox says of the workspace: roster entries and prekeys, in the write queue. */
 import { countRefusal, type Held } from './held.ts'
+import { dropOwedToRemoved } from './settle.ts'
 import { admitPrekey, admitRoster, rosterUndo } from './workspace.ts'
 
 /** True: something was new. */
@@ -9,6 +10,7 @@ export function takeRoster(held: Held, entries: readonly Uint8Array[]): Promise<
     const admitted = await admitRoster(held.workspace, entries)
     for (const { refusal } of admitted.refused) countRefusal(held, refusal)
     turn.writes.push(...admitted.writes)
+    if (admitted.writes.length > 0) dropOwedToRemoved(held, turn)
     return admitted.writes.length > 0
   })
 }

@@ -38,6 +38,7 @@ import type {
   WhoAmI,
   WriteMetadata,
 } from '../node/api.ts'
+import { REMOVAL_METHODS, type RemovalMethods } from './removal-methods.ts'
 import { check, checkIntent, checkSize, invalidParams } from './refusals.ts'
 import * as shapes from './shapes.ts'
 
@@ -71,7 +72,7 @@ type NoParams = Record<string, never>
 type PingResult = Awaited<ReturnType<NodeApi['ping']>>
 
 /** Method → parameters and result, as they travel. */
-export interface Methods {
+export interface Methods extends RemovalMethods {
   'message/send': { params: NewHandoffParams | NewMessageParams; result: HandoffResult | MessageResult }
   'tasks/get': { params: GetThreadParams; result: ThreadView }
   'tasks/list': { params: ListThreadsParams; result: InboxPage }
@@ -118,7 +119,7 @@ export interface Call<P> {
   signal: AbortSignal
 }
 
-interface Method<M extends MethodName> {
+export interface Method<M extends MethodName> {
   /** @throws ApiError invalid_params, invalid_intent_payload or payload_too_large */
   parse(params: unknown): Methods[M]['params']
   run(host: Host, call: Call<Methods[M]['params']>): Promise<Methods[M]['result']>
@@ -169,6 +170,7 @@ const getThread: z.ZodType<GetThreadParams> = z.strictObject({
   compare_with: shapes.id.optional(),
   cursor: shapes.cursor.optional(),
   mark_read: z.boolean().optional(),
+  after_removal: z.boolean().optional(),
 })
 
 const listThreads: z.ZodType<ListThreadsParams> = z.strictObject({
@@ -177,6 +179,7 @@ const listThreads: z.ZodType<ListThreadsParams> = z.strictObject({
   cursor: shapes.cursor.optional(),
   limit: z.int().min(1).max(INBOX_PAGE_COUNT_MAX).optional(),
   wait_s: z.number().min(0).max(INBOX_WAIT_S_MAX).optional(),
+  after_removal: z.boolean().optional(),
 })
 
 const accept: z.ZodType<AcceptUpdate> = z.strictObject({
@@ -206,6 +209,7 @@ const readArtifact: z.ZodType<ArtifactParams> = z.strictObject({
   artifact_id: shapes.id,
   offset: z.int().min(0).optional(),
   max_bytes: z.int().min(1).max(ARTIFACT_READ_BYTES_MAX).optional(),
+  after_removal: z.boolean().optional(),
 })
 
 const continueHandoff: z.ZodType<ContinueParams> = z.strictObject({
@@ -354,6 +358,7 @@ export const METHODS: { readonly [M in MethodName]: Method<M> } = {
     parse: by(z.strictObject({ invite_id: shapes.id })),
     run: ({ api }, { params }) => api.revokeInvite(params),
   },
+  ...REMOVAL_METHODS,
   'relay/bootstrap': { parse: by(noParams), run: ({ api }) => api.listBootstrap() },
   'relay/bootstrap-use': {
     parse: by(z.strictObject({ addresses })),

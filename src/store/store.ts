@@ -21,6 +21,7 @@ export const SPACES = [
   'carrier', // <thread> <entry> <where>: who keeps an own entry for others, as far as it was observed
   'receipt', // <session member> <key>: idempotency key → payload hash → result
   'peer', // <device>: last addresses, last seen
+  'quarantine', // <thread>: begun by a device that was removed by then, kept apart until a person admits it
   'refused', // a small ring of refused entries, kept as proof
   'mailbox', // <mailbox> <arrival>: who left an item, how large, until when; of a bootstrap server
   'item', // <mailbox> <arrival>: the item, sealed, as it was left

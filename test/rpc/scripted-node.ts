@@ -18,6 +18,7 @@ import {
 import { proposedAction, recordOf } from './peer-words.ts'
 import { bootstrapCalls, createScript, type Script } from './script.ts'
 import { entry, type Keyed, recordCalls, scriptedAnnotation, scriptedRecord, TIME } from './scripted-record.ts'
+import { removalCalls } from './scripted-removal.ts'
 
 const BOB: Party = { handle: 'bob@acme', device: 'bob/bobs-mbp', trust: 'verified' }
 const FRANK: Party = { handle: 'frank@acme', device: 'frank/frank-xps', trust: 'unverified' }
@@ -194,6 +195,9 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
         waiting: [],
         carried: { entries: 0, bytes: 0 },
         mailbox: false,
+        unconfirmed: [],
+        keyless: [],
+        quarantined: 0,
         clock_ms: 0,
       }
     },
@@ -352,6 +356,7 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
       return { invite_id: params.invite_id, handle: 'frank@acme', expires_at: TIME, state: 'withdrawn' }
     },
     ...bootstrapCalls(enter),
+    ...removalCalls(enter, FRANK, peerText),
     async join(params, signal) {
       await enter('join', params, { signal })
       return { handle: 'bob@acme', workspace: 'acme', inviter: 'frank@acme', trust: 'unverified' }
