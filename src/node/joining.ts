@@ -22,7 +22,7 @@ import type { JoinParams, JoinResult } from './api.ts'
 import { ApiError } from './api-error.ts'
 import type { Held } from './held.ts'
 import { makePrekey } from './identity.ts'
-import { trustOf } from './membership.ts'
+import { requireNotRemoved, trustOf } from './membership.ts'
 import { admitPrekey, admitRoster, handleOf, ownMember, rosterOf, rosterUndo } from './workspace.ts'
 
 /** How long the inviter is looked for, and how long it may take to answer. */
@@ -40,6 +40,7 @@ export interface JoinParts {
 /** Joins a workspace by an invite code. Throws ApiError with details.reason where it cannot. */
 export async function joinWorkspace(parts: JoinParts, params: JoinParams, signal?: AbortSignal): Promise<JoinResult> {
   const { held } = parts
+  requireNotRemoved(held)
   if (ownMember(held.workspace)) {
     throw new ApiError('invalid_params', 'This node is a member of a workspace already.', {
       hint: 'Set RELAY_NODE_HOME to another folder to join a second one.',

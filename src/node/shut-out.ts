@@ -1,7 +1,8 @@
 /**
  * Keeps removed devices out of the threads of this node: looks whenever the roster, a prekey or a
  * thread changed, and at the start, whether a fence or a new key is due, and writes it. Of several
- * laptops that could, the first by rank that is connected does it at once; the others look again.
+ * laptops that could, the first by rank that is connected does it; the others look again later. That
+ * nothing is written under an old key, nor built on what a removed device wrote, does not wait for it.
  */
 import { compareRank, type Hex } from '../../protocol/index.ts'
 import { hasSay, type KeyLack, needsKey, secure, unfenced } from './fencing.ts'
@@ -10,6 +11,8 @@ import type { Published } from './publish.ts'
 import { sideOf, type Thread, threadDevices } from './threads.ts'
 import { isRemoved, removedDevices, rosterOf } from './workspace.ts'
 
+/** What comes together with the news, such as another laptop's fence, is let come first. */
+const GRACE_MS = 100
 /** How long it is left to another laptop that is connected. */
 const LEFT_TO_OTHERS_MS = 2000
 
@@ -37,6 +40,7 @@ export function createShutOut(parts: {
   /** Threads that were left to others long enough. */
   const overdue = new Set<Hex>()
   let working = false
+  let cancelGrace: (() => void) | undefined
   let stopped = false
 
   /** The roster and the entries that it is judged by. */
@@ -53,7 +57,12 @@ export function createShutOut(parts: {
         lacks.delete(thread)
       } else if (settled.get(thread) !== stateOf(thread)) due.add(thread)
     }
-    if (working || due.size === 0) return
+    if (due.size > 0) cancelGrace ??= system.clock.after(GRACE_MS, begin)
+  }
+
+  function begin(): void {
+    cancelGrace = undefined
+    if (working || stopped) return
     working = true
     void work()
   }
@@ -70,7 +79,6 @@ export function createShutOut(parts: {
       }
     }
     working = false
-    if (due.size > 0) look([])
   }
 
   async function attend(id: Hex): Promise<void> {
@@ -126,6 +134,7 @@ export function createShutOut(parts: {
     lacks: () => lacks,
     stop() {
       stopped = true
+      cancelGrace?.()
       for (const cancel of left.values()) cancel()
     },
   }
