@@ -11,10 +11,10 @@ import type { QuarantinedThread } from './api.ts'
 import type { Held, Turn } from './held.ts'
 import { matchId, partyOf, requireMember } from './membership.ts'
 import type { Published } from './publish.ts'
-import { dropQuarantine, getThreadRow, putQuarantine } from './rows.ts'
+import { dropQuarantine, putQuarantine } from './rows.ts'
 import { settle } from './settle.ts'
 import { content, isMine, timeText } from './shown.ts'
-import { createOf } from './threads.ts'
+import type { Thread } from './threads.ts'
 import { handleOf, isRemoved } from './workspace.ts'
 
 /** Keeps the thread that this create begins apart, if its author was removed. */
@@ -40,9 +40,8 @@ export function createQuarantine(parts: {
 }): Quarantine {
   const { held, announce, onAdmitted } = parts
 
-  async function listing(id: Hex, at: number): Promise<QuarantinedThread | undefined> {
-    const row = await getThreadRow(held.store, id)
-    if (!row) return undefined
+  function listing({ id, row }: Thread, at: number): QuarantinedThread {
+    if (!row) throw new Error('a thread in quarantine has a row')
     const { preview } = row
     return {
       thread_id: textId('thread', id),
@@ -55,44 +54,49 @@ export function createQuarantine(parts: {
     }
   }
 
+  /** Makes its row anew, as if all of it came just now. */
+  async function release(turn: Turn, thread: Thread, at: number): Promise<void> {
+    held.quarantined.delete(thread.id)
+    turn.undo.push(() => held.quarantined.set(thread.id, at))
+    turn.writes.push(dropQuarantine(thread.id))
+    const { nodes } = thread.graph
+    const sealed = await held.store.getMany(
+      'body',
+      nodes.map(({ entry }) => entry.id),
+    )
+    turn.touched.add(thread)
+    thread.row = undefined
+    settle(
+      held,
+      turn,
+      thread,
+      nodes.map((node, i) => ({ node, sealed: sealed[i] })),
+    )
+  }
+
   return {
     async list() {
       requireMember(held)
-      const items: QuarantinedThread[] = []
-      for (const [id, at] of held.quarantined) {
-        const item = await listing(id, at)
-        if (item) items.push(item)
-      }
-      return { items }
+      return held.turn(async () => {
+        const items: QuarantinedThread[] = []
+        for (const [id, at] of held.quarantined) items.push(listing(await held.threads.load(id), at))
+        return { items }
+      })
     },
     async admit(params) {
       requireMember(held)
-      const [id, ...others] = matchId('thread', params.thread_id, held.quarantined.keys())
-      const at = id === undefined ? undefined : held.quarantined.get(id)
-      const item = id === undefined || at === undefined ? undefined : await listing(id, at)
-      if (id === undefined || at === undefined || !item || others.length > 0) {
-        throw new ApiError('thread_not_found', 'No handoff like this is in quarantine.', {
-          hint: 'relay-node quarantine list shows those there are; copy the whole id.',
-        })
-      }
-      const ack = await held.turn(async (turn) => {
-        const thread = await held.threads.load(id)
-        if (!createOf(thread)) throw new Error('a thread in quarantine has a create')
-        held.quarantined.delete(id)
-        turn.undo.push(() => held.quarantined.set(id, at))
-        turn.writes.push(dropQuarantine(id))
-        const sealed = await held.store.getMany(
-          'body',
-          thread.graph.nodes.map(({ entry }) => entry.id),
-        )
-        thread.row = undefined
-        settle(
-          held,
-          turn,
-          thread,
-          thread.graph.nodes.map((node, i) => ({ node, sealed: sealed[i] })),
-        )
-        return acknowledge(held, turn, thread)
+      const { item, ack, id } = await held.turn(async (turn) => {
+        const [found, ...others] = matchId('thread', params.thread_id, held.quarantined.keys())
+        const at = found === undefined ? undefined : held.quarantined.get(found)
+        if (found === undefined || at === undefined || others.length > 0) {
+          throw new ApiError('thread_not_found', 'No handoff like this is in quarantine.', {
+            hint: 'relay-node quarantine list shows those there are; copy the whole id.',
+          })
+        }
+        const thread = await held.threads.load(found)
+        const shown = listing(thread, at)
+        await release(turn, thread, at)
+        return { item: shown, ack: await acknowledge(held, turn, thread), id: found }
       })
       if (ack) announce(ack)
       onAdmitted(id)

@@ -1,5 +1,5 @@
 /** A laptop that was removed, in the hands of somebody who goes on with its keys: all that is on its disk, and nothing else. */
-import { type Entry, hasBody, type Hex, openBody, parseEntry } from '../../protocol/index.ts'
+import { type Entry, hasBody, type Hex, openBody, openPrekey, parseEntry, type Prekey } from '../../protocol/index.ts'
 import { decodeRow } from '../../src/node/rows.ts'
 import { actor, emptyStory, type Story } from '../cast.ts'
 import type { Disk } from './disk.ts'
@@ -59,4 +59,14 @@ export async function isFenced(laptop: Laptop, thread: string, device: string): 
 /** Forgets the prekey of a device. */
 export function dropKeys(disk: Disk, device: Hex): Promise<void> {
   return disk.write([{ type: 'del', space: 'prekey', key: device }])
+}
+
+/** The newest prekey of each device. */
+export async function prekeysOn(disk: Disk): Promise<Map<Hex, Prekey>> {
+  return new Map(
+    (await disk.rows('prekey')).flatMap(([device, record]): [Hex, Prekey][] => {
+      const prekey = openPrekey(record)
+      return prekey.ok ? [[device, prekey.value]] : []
+    }),
+  )
 }
