@@ -27,6 +27,7 @@ export function requireMember(held: Held): Member {
       hint: revoked
         ? 'Its key never comes back. What it has can be read: relay-node inbox, relay-node show ID. With a new invite of the workspace owner another home can join: RELAY_NODE_HOME.'
         : 'Its human runs relay-node init to make a workspace, or relay-node join with an invite.',
+      details: { reason: revoked ? 'removed' : 'alone' },
     },
   )
 }
