@@ -95,8 +95,13 @@ export interface ArtifactInput {
 export interface ArtifactFacts {
   artifact_id: string
   type: ArtifactInput['type']
+  /** Bytes of the content; of what is not here, as its author says. */
   size: number
   sha256: string
+  /** All of the content is on this laptop. */
+  here: boolean
+  /** How many of its bytes are, where not all are. */
+  here_bytes?: number
   /** Entry that carries it. */
   entry_id: string
 }
@@ -362,7 +367,8 @@ export interface NodeApi {
   continueHandoff(params: ContinueParams, caller: Caller): Promise<ContinueResult>
   annotate(params: AnnotateParams, caller: Caller): Promise<AnnotateResult>
   resolve(params: ResolveParams, caller: Caller): Promise<ResolveResult>
-  readArtifact(params: ArtifactParams): Promise<ArtifactSlice>
+  /** Fetches what this part needs and is not here; ends early, without it, when `signal` is aborted. */
+  readArtifact(params: ArtifactParams, signal?: AbortSignal): Promise<ArtifactSlice>
   approve(params: VerdictParams, caller: Caller): Promise<VerdictResult>
   reject(params: VerdictParams, caller: Caller): Promise<VerdictResult>
   invite(params: InviteParams): Promise<InviteResult>

@@ -160,11 +160,27 @@ export type ArtifactSlice = {
   offset: number
   size: number
   sha256: string
+  /** All of the content is on this laptop. */
+  here: boolean
+  /** How many of its bytes are, where not all are. */
+  here_bytes?: number
+  /** All of it is here and was compared with the SHA-256. */
+  verified: boolean
   truncated: boolean
   next_offset?: number
   /** text where the slice is UTF-8, else base64. */
   encoding: 'utf8' | 'base64'
-  content: Content<string>
+  /** Absent where this part is not on this laptop and could not be fetched now. */
+  content?: Content<string>
+  elsewhere?: Elsewhere
+}
+/** Where the content is that could not be fetched now; it is not lost. */
+export interface Elsewhere {
+  /** The laptop that published it. */
+  device: string
+  reachable: boolean
+  /** What to do, in words. */
+  why: string
 }
 export interface VerdictParams {
   thread_id: string

@@ -29,7 +29,8 @@ import type {
 import { adviceOn } from './advice.ts'
 import { ApiError } from './api-error.ts'
 import { artifactTextId } from './artifacts.ts'
-import { requireOpen, requireRevisions, requireSide, requireTurnsLeft } from './checks.ts'
+import { requireContentLeft, requireOpen, requireRevisions, requireSide, requireTurnsLeft } from './checks.ts'
+import { wantChunks } from './chunks.ts'
 import { boundAction, openContent } from './contents.ts'
 import type { Held } from './held.ts'
 import { once } from './idempotency.ts'
@@ -58,7 +59,7 @@ export function createHandoffs(writing: Writing): Handoffs {
 
   return {
     async sendHandoff(params, caller) {
-      const body = handoffBody(params)
+      const { body, outside } = handoffBody(params)
       requireWriter(held)
       const prepared = await prepareKey(held, params.recipient)
       return once(held, { method: 'message/send', params, caller }, async (turn) => {
@@ -81,7 +82,7 @@ export function createHandoffs(writing: Writing): Handoffs {
           commit: prepared.commit,
           wraps: prepared.wraps,
         }
-        const published = publishCreate(held, turn, { kind: 'create', ctl, body }, prepared.key)
+        const published = publishCreate(held, turn, { kind: 'create', ctl, body, outside }, prepared.key)
         turn.after.push(() => announce(published))
         const { thread, node } = published
         const unwrapped = devicesOf(requireRoster(held), recipient.id).filter(
@@ -106,15 +107,16 @@ export function createHandoffs(writing: Writing): Handoffs {
     },
 
     async sendMessage(params, caller) {
-      const body = messageBody(params)
+      const { body, outside } = messageBody(params)
       return once(held, { method: 'message/send', params, caller }, async (turn) => {
         requireWriter(held)
         const thread = await requireThread(held, params.thread_id)
         requireOpen(held, thread)
         requireSide(held, thread, ['sender', 'recipient'], 'write')
         requireTurnsLeft(thread)
+        await requireContentLeft(held, thread, body)
         rate.check(caller.session)
-        const { node } = publishIn(turn, thread, { kind: 'message', ctl: {}, body })
+        const { node } = publishIn(turn, thread, { kind: 'message', ctl: {}, body, outside })
         return {
           ...commonView(held, thread),
           message_id: textId('message', node.entry.id),
@@ -142,6 +144,7 @@ export function createHandoffs(writing: Writing): Handoffs {
         requireRevisions(thread, params.expected_revision_id === undefined ? undefined : [params.expected_revision_id])
         rate.check(caller.session)
         publishIn(turn, thread, { kind: 'accept', ctl: {}, body: { session: caller.session } })
+        await wantChunks(held, turn, thread)
         const { view, last } = await threadView(held, thread)
         markRead(held, turn, thread, last)
         return { ...view, unread_count: thread.row?.unread ?? 0, checklist: CHECKLIST }
@@ -149,7 +152,7 @@ export function createHandoffs(writing: Writing): Handoffs {
     },
 
     async complete(params, caller) {
-      const body = resultBody(params)
+      const { body, outside } = resultBody(params)
       return once(held, { method: 'complete', params, caller }, async (turn) => {
         requireWriter(held)
         const thread = await requireThread(held, params.thread_id)
@@ -163,8 +166,9 @@ export function createHandoffs(writing: Writing): Handoffs {
         }
         if (outcome === 'done' && createOf(thread)?.header.ctl.action && verdictOf(thread.graph) !== 'approved')
           throw approvalRequired(thread)
+        await requireContentLeft(held, thread, body)
         rate.check(caller.session)
-        publishIn(turn, thread, { kind: 'complete', ctl: { outcome }, body })
+        publishIn(turn, thread, { kind: 'complete', ctl: { outcome }, body, outside })
         return commonView(held, thread)
       })
     },

@@ -100,7 +100,7 @@ describe('the table', () => {
       inputSchema as { properties: { artifacts: { items: { anyOf: { properties: Record<string, unknown> }[] } } } }
     ).properties
     expect(artifacts.items.anyOf.map(({ properties }) => Object.keys(properties))).toEqual([
-      ['type', 'path', 'diff', 'base_commit'],
+      ['type', 'path', 'diff', 'repo', 'base_commit'],
       ['type', 'path', 'git_sha', 'lines'],
       ['type', 'command', 'cwd'],
       ['type', 'schema_url', 'inline'],

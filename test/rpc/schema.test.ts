@@ -275,8 +275,20 @@ describe('parameters', () => {
       code: -32016,
       details: { field: 'artifacts', limit: 16, size: 17 },
     })
-    const base64 = Buffer.alloc(200 * 1024).toString('base64')
-    expect(sized({ ...HANDOFF, artifacts: [{ type: 'file', name: 'a', media_type: 'b', base64 }] })).toBe('ok')
+    const file = (bytes: number) => {
+      const base64 = Buffer.alloc(bytes).toString('base64')
+      return { type: 'file', name: 'a', media_type: 'b', base64 }
+    }
+    const mib = 1024 * 1024
+    const files = (...sizes: number[]) => sized({ ...HANDOFF, artifacts: sizes.map(file) })
+    expect(files(200 * 1024)).toBe('ok')
+    expect(files(8 * mib, 8 * mib, 8 * mib, 8 * mib)).toBe('ok')
+    expect(files(1, 9 * mib)).toMatchObject({ code: -32016, details: { field: 'artifacts[1]', limit: 8 * mib } })
+    expect(files(8 * mib, 8 * mib, 8 * mib, 8 * mib, mib)).toMatchObject({
+      code: -32016,
+      details: { field: 'artifacts', limit: 32 * mib },
+    })
+    expect(sized({ ...HANDOFF, artifacts: [{ type: 'file_diff', path: 'a', diff: 'ü'.repeat(4 * mib) }] })).toBe('ok')
     expect(sized({ thread_id: 't', message: text('a'), payload: { a: 'x'.repeat(limit) } })).toMatchObject({
       code: -32016,
     })

@@ -55,7 +55,15 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
   const theirs = <T>(value: T): Content<T> => ({ untrusted: untrusted(value) })
 
   function listing(id: string, content: Content<Record<string, string>>, bytes: Buffer): ArtifactListing {
-    return { artifact_id: id, type: 'file_diff', size: bytes.length, sha256: sha256(bytes), entry_id: 'e_1', content }
+    return {
+      artifact_id: id,
+      type: 'file_diff',
+      size: bytes.length,
+      sha256: sha256(bytes),
+      here: true,
+      entry_id: 'e_1',
+      content,
+    }
   }
 
   function newThread(id: string, mine: boolean, extra: Partial<ThreadView>): ThreadView {
@@ -309,8 +317,8 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
       answers: (id) => common(open(id)),
       annotation: scriptedAnnotation(peerText, FRANK),
     }),
-    async readArtifact(params) {
-      await enter('readArtifact', params)
+    async readArtifact(params, signal) {
+      await enter('readArtifact', params, { signal })
       if (params.artifact_id !== 'art_1') throw new ApiError('artifact_not_found', 'no such artifact in this thread')
       const { offset = 0, max_bytes = 16 * 1024 } = params
       const slice = artifact.subarray(offset, offset + max_bytes)
@@ -325,6 +333,8 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
         offset,
         size: artifact.length,
         sha256: sha256(artifact),
+        here: true,
+        verified: true,
         truncated: end < artifact.length,
         ...(end < artifact.length ? { next_offset: end } : {}),
         encoding: isText ? 'utf8' : 'base64',
