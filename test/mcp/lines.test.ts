@@ -18,7 +18,7 @@ async function through(pieces: readonly string[], sizeMax = 1000): Promise<strin
 it('lines are handed on whole, however they were cut', async () => {
   expect(await through(['{"a"', ':1}', '\n'])).toEqual(['{"a":1}\n'])
   expect(await through(['a\nb\nc', 'd\n', '\n', 'e\n'])).toEqual(['a\nb\n', 'cd\n', '\n', 'e\n'])
-  expect(await through([...'ab\ncd\n'])).toEqual(['ab\n', 'cd\n'])
+  expect(await through('ab\ncd\n'.split(''))).toEqual(['ab\n', 'cd\n'])
 })
 
 it('what comes after the last line is handed on at the end', async () => {
