@@ -19,6 +19,7 @@ import type {
   CompleteParams,
   ContinueParams,
   ContinueResult,
+  FoundView,
   GetThreadParams,
   HandoffResult,
   InviteListing,
@@ -208,12 +209,16 @@ export interface InboxItem {
   age_s: number
   /** At most 240 characters of the newest readable text. */
   preview?: Content<string>
+  /** There where something is searched. */
+  found?: FoundView
 }
 
 export interface InboxPage {
   items: InboxItem[]
   next_cursor?: string
   timed_out: boolean
+  /** Of a search: so many threads could not be looked at yet, since they are still being indexed. */
+  indexing?: { missing: number }
 }
 
 export interface TeammateDevice {

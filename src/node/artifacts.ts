@@ -80,6 +80,32 @@ export function artifactBytes(artifact: Artifact): Uint8Array {
   }
 }
 
+/** The content of an artifact as text, where it is text that its name and labels do not say already; undefined for bytes. */
+export function artifactText(artifact: Artifact): string | undefined {
+  switch (artifact.type) {
+    case 'file_diff':
+      return artifact.diff
+    case 'api_contract':
+      return artifact.inline
+    case 'file':
+      return utf8(artifact.bytes)
+    case 'test_command':
+    case 'link':
+    case 'file_ref':
+      return undefined
+  }
+}
+
+/** NUL is in no text, and in most of what is none. */
+function utf8(bytes: Uint8Array): string | undefined {
+  if (bytes.includes(0)) return undefined
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
 export function artifactTextId(artifact: Artifact): string {
   return textId('artifact', artifactId(artifact))
 }

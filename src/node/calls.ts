@@ -68,11 +68,53 @@ export interface GetThreadParams {
   mark_read?: boolean | undefined
 }
 export interface ListThreadsParams {
+  /** Default: pending and accepted; where something is looked for: all. */
   status?: Status[] | undefined
   side?: Side | undefined
   cursor?: string | undefined
   limit?: number | undefined
   wait_s?: number | undefined
+  /** Words to look for in all that this device can read. Where it is there, even empty, the answer is of search: best first, or newest first. */
+  query?: string | undefined
+  /** Handle of the teammate who sent or received it. */
+  with?: string | undefined
+  /** Newest activity at that time or later, or earlier: RFC 3339, or a date in UTC. */
+  since?: Time | undefined
+  until?: Time | undefined
+}
+export type MatchField =
+  | 'summary'
+  | 'objective'
+  | 'record'
+  | 'question'
+  | 'proposed_action'
+  | 'message'
+  | 'result'
+  | 'reason'
+  | 'note'
+  | 'annotation'
+  | 'artifact_name'
+  | 'artifact_text'
+/** Where something that was looked for stands. */
+export interface MatchView {
+  field: MatchField
+  entry_id: string
+  /** The revision that says so, or that carries the artifact. */
+  revision_id?: string
+  artifact_id?: string
+  /** A later revision has something else in its place. */
+  replaced: boolean
+  from: Party
+  /** Some words around it. */
+  excerpt: Content<string>
+}
+export interface FoundView {
+  /** The current revision. */
+  revision_id: string
+  /** The higher the better, within one search; 0 where no words are looked for. */
+  score: number
+  /** Why it was found, the weightiest first. */
+  matches: MatchView[]
 }
 export interface AcceptParams {
   thread_id: string

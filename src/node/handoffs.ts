@@ -37,7 +37,7 @@ import { requireMember, requireRecipient, requireThread, requireWriter } from '.
 import { publishCreate } from './publish.ts'
 import { markRead } from './reading.ts'
 import { handoffBody, messageBody, reasonBody, resultBody } from './said.ts'
-import { textHash } from './settle.ts'
+import { gistOf, nearness } from './search-similar.ts'
 import { createOf, type Thread } from './threads.ts'
 import { stateOf } from './tracker.ts'
 import { commonView, threadView } from './view.ts'
@@ -283,13 +283,19 @@ function noKeys(held: Held, recipient: Member): ApiError {
   )
 }
 
-/** Open handoffs to the same member with the same text. */
+const SIMILAR_COUNT_MAX = 5
+
+/** Open handoffs to the same member that say nearly the same, the nearest first. */
 function similarThreads(held: Held, recipient: Member, summary: string): string[] {
-  const wanted = textHash(summary)
-  return [...held.facts].flatMap(([thread, facts]) => {
-    const isSame = facts.open && facts.side === 'out' && facts.recipient === recipient.id && facts.textHash === wanted
-    return isSame ? [textId('thread', thread)] : []
+  const wanted = gistOf(summary)
+  const near = [...held.facts].flatMap(([thread, { gist, recipient: of }]) => {
+    const how = gist === null || of !== recipient.id ? undefined : nearness(wanted, gist)
+    return how === undefined ? [] : [{ thread, how }]
   })
+  return near
+    .toSorted((a, b) => b.how - a.how)
+    .slice(0, SIMILAR_COUNT_MAX)
+    .map(({ thread }) => textId('thread', thread))
 }
 
 function approvalRequired(thread: Thread): ApiError {

@@ -43,6 +43,8 @@ export interface Thread {
 export interface Threads {
   /** The thread, empty where nothing of it is held. */
   load(id: Hex): Promise<Thread>
+  /** The thread as the store has it, in a copy of its own that is not kept. */
+  read(id: Hex): Promise<Thread>
   /** The thread of an entry, among those in memory. */
   threadOf(entry: Hex): Hex | undefined
   /** Keeps a thread that was just begun. */
@@ -67,6 +69,7 @@ export function createThreads(store: Store, log: RosterLog): Threads {
       }
       return thread
     },
+    read: (id) => readThread(store, log, id),
     threadOf(entry) {
       for (const thread of cached.values()) if (thread.graph.byId.has(entry)) return thread.id
       return undefined

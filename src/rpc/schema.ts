@@ -1,6 +1,6 @@
 /** The methods of the local interface: what each takes, what it gives back, and which part of the node answers it. */
 import * as z from 'zod'
-import { ARTIFACT_READ_BYTES_MAX, INBOX_PAGE_COUNT_MAX, INBOX_WAIT_S_MAX } from '../../protocol/index.ts'
+import { ARTIFACT_READ_BYTES_MAX } from '../../protocol/index.ts'
 import { ApiError } from '../node/api-error.ts'
 import type {
   AcceptParams,
@@ -38,6 +38,7 @@ import type {
   WhoAmI,
   WriteMetadata,
 } from '../node/api.ts'
+import { parseList } from './list-params.ts'
 import { check, checkIntent, checkSize, invalidParams } from './refusals.ts'
 import * as shapes from './shapes.ts'
 
@@ -169,14 +170,6 @@ const getThread: z.ZodType<GetThreadParams> = z.strictObject({
   compare_with: shapes.id.optional(),
   cursor: shapes.cursor.optional(),
   mark_read: z.boolean().optional(),
-})
-
-const listThreads: z.ZodType<ListThreadsParams> = z.strictObject({
-  status: z.array(shapes.status).optional(),
-  side: shapes.side.optional(),
-  cursor: shapes.cursor.optional(),
-  limit: z.int().min(1).max(INBOX_PAGE_COUNT_MAX).optional(),
-  wait_s: z.number().min(0).max(INBOX_WAIT_S_MAX).optional(),
 })
 
 const accept: z.ZodType<AcceptUpdate> = z.strictObject({
@@ -323,7 +316,7 @@ export const METHODS: { readonly [M in MethodName]: Method<M> } = {
       'recipient' in params ? api.sendHandoff(params, caller) : api.sendMessage(params, caller),
   },
   'tasks/get': { parse: by(getThread), run: ({ api }, { params }) => api.getThread(params) },
-  'tasks/list': { parse: by(listThreads), run: ({ api }, { params, signal }) => api.listThreads(params, signal) },
+  'tasks/list': { parse: parseList, run: ({ api }, { params, signal }) => api.listThreads(params, signal) },
   'tasks/update': {
     parse: parseUpdate,
     run: ({ api }, { params, caller }) => {
