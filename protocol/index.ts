@@ -61,6 +61,7 @@ export {
 export {
   checkOwner,
   encodeCode,
+  findPhrase,
   type InviteCode,
   inviteKey,
   ownerProofKey,
