@@ -221,8 +221,8 @@ const PATHS: [path: string, why: RegExp][] = [
   ['/etc/hosts', /laptop alone/],
   ['~/notes.md', /laptop alone/],
   ['~bob/notes.md', /laptop alone/],
-  ['C:\\work\\a.ts', /laptop alone/],
-  ['c:/work/a.ts', /laptop alone/],
+  ['C:\\code\\a.ts', /laptop alone/],
+  ['c:/code/a.ts', /laptop alone/],
   ['\\\\server\\share\\a.ts', /laptop alone/],
   ['%USERPROFILE%\\a.ts', /laptop alone/],
   ['$HOME/a.ts', /laptop alone/],
@@ -304,7 +304,7 @@ describe('a path', () => {
 
   test('that names a home in a text is told to the author and sent', async () => {
     const { bob } = await pair()
-    const homes = ['see /home/bob/work/a.ts', 'in /Users/bob', 'C:\\Users\\Bob Smith\\a', 'c:/users/bob', 'at ~bob/a']
+    const homes = ['see /home/bob/code/a.ts', 'in /Users/bob', 'C:\\Users\\Bob Smith\\a', 'c:/users/bob', 'at ~bob/a']
     for (const text of homes) {
       const { warnings } = await handOff(bob, 'frank', text)
       expect(warnings, text).toEqual([expect.stringMatching(/^summary names a home folder: /)])
