@@ -68,7 +68,7 @@ export function artifactBytes(artifact: Artifact): Uint8Array {
     case 'file_diff':
       return new TextEncoder().encode(artifact.diff)
     case 'file':
-      return artifact.bytes
+      return artifact.bytes ?? new Uint8Array(0)
     case 'test_command':
       return new TextEncoder().encode(artifact.command)
     case 'api_contract':
