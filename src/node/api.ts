@@ -35,6 +35,7 @@ import type {
   ResolveParams,
   ResolveResult,
   RevisionView,
+  SaidResult,
   VerdictParams,
   VerdictResult,
 } from './calls.ts'
@@ -362,8 +363,8 @@ export interface NodeApi {
   getThread(params: GetThreadParams): Promise<ThreadView>
   listThreads(params: ListThreadsParams, signal?: AbortSignal): Promise<InboxPage>
   accept(params: AcceptParams, caller: Caller): Promise<AcceptResult>
-  complete(params: CompleteParams, caller: Caller): Promise<ThreadCommon>
-  cancel(params: CancelParams, caller: Caller): Promise<ThreadCommon>
+  complete(params: CompleteParams, caller: Caller): Promise<SaidResult>
+  cancel(params: CancelParams, caller: Caller): Promise<SaidResult>
   continueHandoff(params: ContinueParams, caller: Caller): Promise<ContinueResult>
   annotate(params: AnnotateParams, caller: Caller): Promise<AnnotateResult>
   resolve(params: ResolveParams, caller: Caller): Promise<ResolveResult>

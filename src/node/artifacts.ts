@@ -68,7 +68,7 @@ export function artifactBytes(artifact: Artifact): Uint8Array {
     case 'file_diff':
       return new TextEncoder().encode(artifact.diff)
     case 'file':
-      return artifact.bytes
+      return artifact.bytes ?? new Uint8Array(0)
     case 'test_command':
       return new TextEncoder().encode(artifact.command)
     case 'api_contract':
@@ -88,7 +88,7 @@ export function artifactText(artifact: Artifact): string | undefined {
     case 'api_contract':
       return artifact.inline
     case 'file':
-      return utf8(artifact.bytes)
+      return artifact.bytes && utf8(artifact.bytes)
     case 'test_command':
     case 'link':
     case 'file_ref':

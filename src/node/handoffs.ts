@@ -22,7 +22,7 @@ import type {
   MessageResult,
   NewHandoffParams,
   NewMessageParams,
-  ThreadCommon,
+  SaidResult,
   VerdictParams,
   VerdictResult,
 } from './api.ts'
@@ -36,6 +36,7 @@ import { once } from './idempotency.ts'
 import { requireMember, requireRecipient, requireThread, requireWriter } from './membership.ts'
 import { publishCreate } from './publish.ts'
 import { markRead } from './reading.ts'
+import { outgoing } from './outgoing.ts'
 import { handoffBody, messageBody, reasonBody, resultBody } from './said.ts'
 import { gistOf, nearness } from './search-similar.ts'
 import { createOf, type Thread } from './threads.ts'
@@ -48,8 +49,8 @@ export interface Handoffs {
   sendHandoff(params: NewHandoffParams, caller: Caller): Promise<HandoffResult>
   sendMessage(params: NewMessageParams, caller: Caller): Promise<MessageResult>
   accept(params: AcceptParams, caller: Caller): Promise<AcceptResult>
-  complete(params: CompleteParams, caller: Caller): Promise<ThreadCommon>
-  cancel(params: CancelParams, caller: Caller): Promise<ThreadCommon>
+  complete(params: CompleteParams, caller: Caller): Promise<SaidResult>
+  cancel(params: CancelParams, caller: Caller): Promise<SaidResult>
   decide(verdict: Verdict, params: VerdictParams, caller: Caller): Promise<VerdictResult>
 }
 
@@ -59,15 +60,17 @@ export function createHandoffs(writing: Writing): Handoffs {
   return {
     async sendHandoff(params, caller) {
       const body = handoffBody(params)
+      const says = outgoing(params)
       requireWriter(held)
       const prepared = await prepareKey(held, params.recipient)
-      return once(held, { method: 'message/send', params, caller }, async (turn) => {
+      return once(held, { method: 'message/send', params, caller, says }, async (turn) => {
         requireWriter(held)
         const recipient = requireRecipient(held, params.recipient)
         if (!prepared) throw noKeys(held, recipient)
         const parent =
           params.parent_thread_id === undefined ? null : (await requireThread(held, params.parent_thread_id)).id
         rate.check(caller.session)
+        const warnings = await says.check()
         const action = body.proposed_action
         const similar = similarThreads(held, recipient, body.summary)
         const ctl = {
@@ -95,6 +98,7 @@ export function createHandoffs(writing: Writing): Handoffs {
           artifact_ids: body.artifacts.map(artifactTextId),
           similar,
           warnings: [
+            ...warnings,
             ...unwrapped.map(
               (device) =>
                 `${deviceLabel(held.workspace, device.key)} cannot read this: its encryption key is not here yet.`,
@@ -107,16 +111,19 @@ export function createHandoffs(writing: Writing): Handoffs {
 
     async sendMessage(params, caller) {
       const body = messageBody(params)
-      return once(held, { method: 'message/send', params, caller }, async (turn) => {
+      const says = outgoing(params, 'body')
+      return once(held, { method: 'message/send', params, caller, says }, async (turn) => {
         requireWriter(held)
         const thread = await requireThread(held, params.thread_id)
         requireOpen(held, thread)
         requireSide(held, thread, ['sender', 'recipient'], 'write')
         requireTurnsLeft(thread)
         rate.check(caller.session)
+        const warnings = await says.check()
         const { node } = publishIn(turn, thread, { kind: 'message', ctl: {}, body })
         return {
           ...commonView(held, thread),
+          warnings,
           message_id: textId('message', node.entry.id),
           sequence_no: node.number ?? 0,
           artifact_ids: body.artifacts.map(artifactTextId),
@@ -150,7 +157,8 @@ export function createHandoffs(writing: Writing): Handoffs {
 
     async complete(params, caller) {
       const body = resultBody(params)
-      return once(held, { method: 'complete', params, caller }, async (turn) => {
+      const says = outgoing(params)
+      return once(held, { method: 'complete', params, caller, says }, async (turn) => {
         requireWriter(held)
         const thread = await requireThread(held, params.thread_id)
         requireOpen(held, thread)
@@ -164,14 +172,16 @@ export function createHandoffs(writing: Writing): Handoffs {
         if (outcome === 'done' && createOf(thread)?.header.ctl.action && verdictOf(thread.graph) !== 'approved')
           throw approvalRequired(thread)
         rate.check(caller.session)
+        const warnings = await says.check()
         publishIn(turn, thread, { kind: 'complete', ctl: { outcome }, body })
-        return commonView(held, thread)
+        return { ...commonView(held, thread), warnings }
       })
     },
 
     async cancel(params, caller) {
       const body = reasonBody('cancel', params)
-      return once(held, { method: 'tasks/cancel', params, caller }, async (turn) => {
+      const says = outgoing(params)
+      return once(held, { method: 'tasks/cancel', params, caller, says }, async (turn) => {
         requireWriter(held)
         const thread = await requireThread(held, params.thread_id)
         requireOpen(held, thread)
@@ -183,14 +193,16 @@ export function createHandoffs(writing: Writing): Handoffs {
           })
         }
         rate.check(caller.session)
+        const warnings = await says.check()
         publishIn(turn, thread, { kind: 'cancel', ctl: {}, body })
-        return commonView(held, thread)
+        return { ...commonView(held, thread), warnings }
       })
     },
 
     async decide(verdict, params, caller) {
       const body = reasonBody('approve', params)
-      return once(held, { method: verdict, params, caller }, async (turn) => {
+      const says = outgoing(params)
+      return once(held, { method: verdict, params, caller, says }, async (turn) => {
         requireWriter(held)
         const thread = await requireThread(held, params.thread_id)
         requireOpen(held, thread)
@@ -207,8 +219,9 @@ export function createHandoffs(writing: Writing): Handoffs {
           })
         }
         rate.check(caller.session)
+        const warnings = await says.check()
         publishIn(turn, thread, { kind: 'approve', ctl: { action, verdict }, body })
-        return { ...commonView(held, thread), verdict: verdictOf(thread.graph) ?? verdict }
+        return { ...commonView(held, thread), warnings, verdict: verdictOf(thread.graph) ?? verdict }
       })
     },
   }

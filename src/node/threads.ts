@@ -157,3 +157,13 @@ export function missingBodies(thread: Thread): Hex[] {
 export function receivedAt(thread: Thread, entry: Hex): number {
   return thread.arrivals.get(entry)?.at ?? 0
 }
+
+/** All tips of each device's chain: one, unless it forked. */
+export function tipsOf(thread: Thread): [device: Hex, seq: number, entry: Hex][] {
+  const tips: [Hex, number, Hex][] = []
+  for (const [device, nodes] of thread.graph.byDevice) {
+    const inner = new Set(nodes.map((node) => node.entry.header.prev))
+    for (const { entry } of nodes) if (!inner.has(entry.id)) tips.push([device, entry.header.seq, entry.id])
+  }
+  return tips
+}

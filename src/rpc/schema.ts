@@ -30,8 +30,8 @@ import type {
   NodeStatus,
   ResolveParams,
   ResolveResult,
+  SaidResult,
   Teammate,
-  ThreadCommon,
   ThreadView,
   VerdictParams,
   VerdictResult,
@@ -76,8 +76,8 @@ export interface Methods {
   'message/send': { params: NewHandoffParams | NewMessageParams; result: HandoffResult | MessageResult }
   'tasks/get': { params: GetThreadParams; result: ThreadView }
   'tasks/list': { params: ListThreadsParams; result: InboxPage }
-  'tasks/update': { params: AcceptUpdate | CompleteUpdate; result: AcceptResult | ThreadCommon }
-  'tasks/cancel': { params: CancelParams; result: ThreadCommon }
+  'tasks/update': { params: AcceptUpdate | CompleteUpdate; result: AcceptResult | SaidResult }
+  'tasks/cancel': { params: CancelParams; result: SaidResult }
   'agents/list': {
     params: { role?: 'member' | 'reader' | undefined; cursor?: string | undefined }
     result: { items: Teammate[]; next_cursor?: string }
@@ -136,6 +136,9 @@ const metadata: z.ZodType<WriteMetadata | undefined> = z
   })
   .optional()
 
+/** What all calls take that say something. */
+const saying = { allow_secrets: z.boolean().optional(), metadata }
+
 const message = z
   .strictObject({
     role: shapes.id.optional(),
@@ -152,7 +155,7 @@ const newHandoff: z.ZodType<NewHandoffParams> = z.strictObject({
   proposed_action: shapes.proposedAction.optional(),
   record: shapes.record.optional(),
   parent_thread_id: shapes.id.optional(),
-  metadata,
+  ...saying,
 })
 
 const newMessage: z.ZodType<NewMessageParams> = z.strictObject({
@@ -160,7 +163,7 @@ const newMessage: z.ZodType<NewMessageParams> = z.strictObject({
   message,
   payload: shapes.payload.optional(),
   artifacts: shapes.artifacts.optional(),
-  metadata,
+  ...saying,
 })
 
 const getThread: z.ZodType<GetThreadParams> = z.strictObject({
@@ -185,13 +188,13 @@ const complete: z.ZodType<CompleteUpdate> = z.strictObject({
   result_summary: shapes.filledText,
   outcome: shapes.outcome.optional(),
   artifacts: shapes.artifacts.optional(),
-  metadata,
+  ...saying,
 })
 
 const cancel: z.ZodType<CancelParams> = z.strictObject({
   thread_id: shapes.id,
   reason: shapes.text.optional(),
-  metadata,
+  ...saying,
 })
 
 const readArtifact: z.ZodType<ArtifactParams> = z.strictObject({
@@ -208,7 +211,7 @@ const continueHandoff: z.ZodType<ContinueParams> = z.strictObject({
   artifacts: shapes.artifacts.optional(),
   note: shapes.text.optional(),
   resolves: shapes.annotationIds.optional(),
-  metadata,
+  ...saying,
 })
 
 const annotate: z.ZodType<AnnotateParams> = z.strictObject({
@@ -218,7 +221,7 @@ const annotate: z.ZodType<AnnotateParams> = z.strictObject({
   artifact_id: shapes.id.optional(),
   selector: shapes.selector.optional(),
   assignee: shapes.id.optional(),
-  metadata,
+  ...saying,
 })
 
 const resolve: z.ZodType<ResolveParams> = z.strictObject({
@@ -226,14 +229,14 @@ const resolve: z.ZodType<ResolveParams> = z.strictObject({
   annotation_id: shapes.id,
   resolved_revision_id: shapes.id,
   note: shapes.text.optional(),
-  metadata,
+  ...saying,
 })
 
 const verdict: z.ZodType<VerdictParams> = z.strictObject({
   thread_id: shapes.id,
   digest: z.string().refine((value) => /^[0-9a-f]{64}$/.test(value), 'must be the full digest: 64 characters 0-9 a-f'),
   reason: shapes.text.optional(),
-  metadata,
+  ...saying,
 })
 
 const invite: z.ZodType<InviteParams> = z.strictObject({
@@ -324,8 +327,8 @@ export const METHODS: { readonly [M in MethodName]: Method<M> } = {
       if (params.status === 'accepted') {
         return api.accept({ thread_id, expected_revision_id: params.expected_revision_id, metadata }, caller)
       }
-      const { result_summary, outcome, artifacts } = params
-      return api.complete({ thread_id, result_summary, outcome, artifacts, metadata }, caller)
+      const { result_summary, outcome, artifacts, allow_secrets } = params
+      return api.complete({ thread_id, result_summary, outcome, artifacts, allow_secrets, metadata }, caller)
     },
   },
   'tasks/cancel': { parse: by(cancel), run: ({ api }, { params, caller }) => api.cancel(params, caller) },
