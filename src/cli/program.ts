@@ -157,7 +157,8 @@ function addHandoffs(command: MakeCommand, runs: Runs): void {
     command('inbox', 'open handoffs, newest first')
       .option('--all', 'ended ones too')
       .option('--in', 'only what came to you')
-      .option('--out', 'only what you sent'),
+      .option('--out', 'only what you sent')
+      .option('--shared', 'only what others shared with you to read'),
     async () => (await import('./inbox.ts')).run,
   )
   runs(
@@ -197,6 +198,10 @@ function addHandoffs(command: MakeCommand, runs: Runs): void {
   runs(
     command('cancel <id>', 'take back a handoff that nobody has accepted').option('--reason <text>', 'why'),
     async () => (await import('./cancel.ts')).run,
+  )
+  runs(
+    command('share <id> <name>', 'let a third member read a handoff, all of it; this cannot be taken back'),
+    async () => (await import('./share.ts')).run,
   )
   runs(
     command('approve <id>', 'approve a proposed action; needs you at a terminal').option('--reason <text>', 'why'),

@@ -34,6 +34,8 @@ import type {
   ResolveParams,
   ResolveResult,
   RevisionView,
+  ShareParams,
+  ShareResult,
   VerdictParams,
   VerdictResult,
 } from './calls.ts'
@@ -54,7 +56,8 @@ export function untrusted<T>(value: T): Untrusted<T> {
 }
 
 export type Status = 'pending' | 'accepted' | 'completed' | 'cancelled'
-export type Side = 'in' | 'out'
+/** reader: shared with this node's member, to read. */
+export type Side = 'in' | 'out' | 'reader'
 export type Trust = 'verified' | 'unverified' | 'changed'
 /** RFC 3339, UTC. */
 export type Time = string
@@ -84,6 +87,20 @@ export interface Party {
   /** `member/device` */
   device: string
   trust: Trust
+  /** Only of a service: no person is behind it. */
+  kind?: 'service'
+}
+
+/** Who may read a thread without taking part in it. */
+export interface ReaderView {
+  handle: string
+  trust: Trust
+  kind?: 'service'
+  /** `member/device` of each laptop that it was shared with. */
+  devices: string[]
+  /** Who shared it first, and when that arrived here. */
+  shared_by: string
+  shared_at: Time
 }
 
 export interface ArtifactInput {
@@ -134,6 +151,8 @@ export interface EntryView {
   void: boolean
   outcome?: Outcome
   verdict?: Verdict
+  /** Of a share: handle of whoever may read since then. */
+  reader?: string
   /** missing: not here yet. unreadable: it does not open or is not of its kind's shape. */
   body: 'ok' | 'missing' | 'unreadable' | 'none'
   content?: Content<EntryContent>
@@ -167,7 +186,7 @@ export interface ThreadView extends ThreadCommon {
   intent: Intent
   side: Side
   from: Party
-  to: { handle: string; trust: Trust }
+  to: { handle: string; trust: Trust; kind?: 'service' }
   created_at: Time
   parent_thread_id?: string
   revision_id: string
@@ -190,6 +209,7 @@ export interface ThreadView extends ThreadCommon {
   /** SHA-256 over ids, status, lead, void, cut and late: equal on every peer that holds the same entries. */
   state_digest: string
   /** Devices of the thread and, per device, the number of its newest entry here. */
+  readers: ReaderView[]
   participants: { handle: string; device: string; side: 'sender' | 'recipient' | 'reader' }[]
   next_cursor?: string
 }
@@ -208,6 +228,8 @@ export interface InboxItem {
   age_s: number
   /** At most 240 characters of the newest readable text. */
   preview?: Content<string>
+  /** Who wrote what the preview shows. */
+  preview_from?: Party
 }
 
 export interface InboxPage {
@@ -365,6 +387,8 @@ export interface NodeApi {
   readArtifact(params: ArtifactParams): Promise<ArtifactSlice>
   approve(params: VerdictParams, caller: Caller): Promise<VerdictResult>
   reject(params: VerdictParams, caller: Caller): Promise<VerdictResult>
+  /** Lets a third member read a thread. A human's alone. */
+  share(params: ShareParams, caller: Caller): Promise<ShareResult>
   invite(params: InviteParams): Promise<InviteResult>
   listInvites(): Promise<{ items: InviteListing[] }>
   revokeInvite(params: { invite_id: string }): Promise<InviteListing>

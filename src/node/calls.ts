@@ -176,6 +176,18 @@ export interface VerdictParams {
 export interface VerdictResult extends ThreadCommon {
   verdict: Verdict
 }
+export interface ShareParams {
+  thread_id: string
+  /** Handle of the member who may read it. */
+  reader: string
+  metadata?: WriteMetadata | undefined
+}
+export interface ShareResult extends ThreadCommon {
+  reader: string
+  /** `member/device` of each laptop that can read it from now on. */
+  devices: string[]
+  warnings: string[]
+}
 export interface InviteParams {
   name: string
   expires_s?: number | undefined

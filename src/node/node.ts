@@ -21,6 +21,7 @@ import { DEFAULT_QUOTAS, type Quotas } from './quotas.ts'
 import { getThread, listThreads, readArtifact } from './reading.ts'
 import { clearLists, hasLists, rebuildLists } from './rebuild.ts'
 import { countStart, type StartMark } from './recovery.ts'
+import { createSharing } from './sharing.ts'
 import { createTeam, wayOf } from './team.ts'
 import { createWriting } from './writing.ts'
 import { deviceLabel, resolveHandle, rosterOf } from './workspace.ts'
@@ -111,6 +112,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   })
   const handoffs = createHandoffs(writing)
   const continuing = createContinuing(writing)
+  const sharing = createSharing(writing)
   const team = createTeam({
     held,
     net,
@@ -149,6 +151,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     readArtifact: (params) => readArtifact(held, params),
     approve: (params, caller) => handoffs.decide('approved', params, caller),
     reject: (params, caller) => handoffs.decide('rejected', params, caller),
+    share: (params, caller) => sharing.share(params, caller),
     invite: (params) => invites.invite(params),
     listInvites: () => invites.list(),
     revokeInvite: (params) => invites.revoke(params),
@@ -251,6 +254,7 @@ function guarded(api: NodeApi): NodeApi {
     readArtifact: wrap(api.readArtifact),
     approve: wrap(api.approve),
     reject: wrap(api.reject),
+    share: wrap(api.share),
     invite: wrap(api.invite),
     listInvites: wrap(api.listInvites),
     revokeInvite: wrap(api.revokeInvite),

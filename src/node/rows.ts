@@ -61,8 +61,8 @@ export interface ThreadRow {
   sender: Hex
   senderDevice: Hex
   recipient: Hex
-  /** in, out, or null where this node's member takes no part. */
-  side: 'in' | 'out' | null
+  /** in, out, reader where it was shared with this device, or null where this node's member takes no part. */
+  side: 'in' | 'out' | 'reader' | null
   status: Status
   final: boolean
   waitingFor: Hex[]
@@ -75,7 +75,7 @@ export interface ThreadRow {
   /** Arrival number up to which this member has read. */
   read: number
   /** Beginning of the newest readable text. */
-  preview: { text: string; mine: boolean } | null
+  preview: { text: string; mine: boolean; device?: Hex } | null
   /** Hash of the summary's text, to find the same one again. */
   textHash: Hex | null
   /**

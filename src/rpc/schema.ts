@@ -30,6 +30,8 @@ import type {
   NodeStatus,
   ResolveParams,
   ResolveResult,
+  ShareParams,
+  ShareResult,
   Teammate,
   ThreadCommon,
   ThreadView,
@@ -99,6 +101,7 @@ export interface Methods {
   'relay/join': { params: JoinParams; result: JoinResult }
   'relay/approve': { params: VerdictParams; result: VerdictResult }
   'relay/reject': { params: VerdictParams; result: VerdictResult }
+  'relay/share': { params: ShareParams; result: ShareResult }
   'relay/ping': { params: { handle: string }; result: PingResult }
 }
 export type MethodName = keyof Methods
@@ -243,6 +246,8 @@ const verdict: z.ZodType<VerdictParams> = z.strictObject({
   metadata,
 })
 
+const share: z.ZodType<ShareParams> = z.strictObject({ thread_id: shapes.id, reader: shapes.id, metadata })
+
 const invite: z.ZodType<InviteParams> = z.strictObject({
   name: shapes.id,
   expires_s: z.int().min(1).optional(),
@@ -369,6 +374,7 @@ export const METHODS: { readonly [M in MethodName]: Method<M> } = {
   },
   'relay/approve': { parse: by(verdict), run: ({ api }, { params, caller }) => api.approve(params, caller) },
   'relay/reject': { parse: by(verdict), run: ({ api }, { params, caller }) => api.reject(params, caller) },
+  'relay/share': { parse: by(share), run: ({ api }, { params, caller }) => api.share(params, caller) },
   'relay/ping': {
     parse: by(z.strictObject({ handle: shapes.id })),
     run: ({ api }, { params, signal }) => api.ping(params, signal),

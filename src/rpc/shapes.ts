@@ -28,7 +28,7 @@ export const cursor = filledText.max(CURSOR_LENGTH_CHARS_MAX)
 export const intent = z.enum(INTENTS)
 export const outcome = z.enum(OUTCOMES)
 export const status = z.enum(['pending', 'accepted', 'completed', 'cancelled'])
-export const side = z.enum(['in', 'out'])
+export const side = z.enum(['in', 'out', 'reader'])
 export const role = z.enum(['member', 'reader'])
 export const annotations = z.enum(['open', 'all'])
 

@@ -54,6 +54,7 @@ describe('every method', () => {
     'relay/join': { params: { code: 'relay1code' }, asked: 'join' },
     'relay/approve': { params: { thread_id: FRANKS_THREAD, digest: 'ab'.repeat(32) }, asked: 'approve' },
     'relay/reject': { params: { thread_id: FRANKS_THREAD, digest: 'ab'.repeat(32), reason: 'no' }, asked: 'reject' },
+    'relay/share': { params: { thread_id: FRANKS_THREAD, reader: 'carol@acme' }, asked: 'share' },
     'relay/ping': { params: { handle: 'frank@acme' }, asked: 'ping' },
   }
   const names = Object.keys(examples).filter(isMethod)
@@ -220,7 +221,7 @@ describe('parameters', () => {
       'several mistakes',
       'tasks/list',
       { limit: 'a', side: 'up' },
-      'invalid_params: side must be one of in, out; limit must be a number',
+      'invalid_params: side must be one of in, out, reader; limit must be a number',
     ],
     [
       'a key for a read',

@@ -81,6 +81,7 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
       entries: [],
       artifacts: [],
       state_digest: sha256(Buffer.from(id)),
+      readers: [],
       participants: [],
       ...extra,
     }
@@ -338,6 +339,10 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
     async reject(params, caller) {
       await enter('reject', params, { caller })
       return { ...common(open(params.thread_id)), verdict: 'rejected' }
+    },
+    async share(params, caller) {
+      await enter('share', params, { caller })
+      return { ...common(open(params.thread_id)), reader: params.reader, devices: ['carol/carols-mbp'], warnings: [] }
     },
     async invite(params) {
       await enter('invite', params)
