@@ -5,7 +5,16 @@
  * Whatever came from a peer is {@link Untrusted}: it cannot be read as text without naming the one
  * function that wraps it for an agent, or shows it to a person.
  */
-import type { ContinuityRecord, Intent, Outcome, ProposedAction, TurnedAway, Verdict } from '../../protocol/index.ts'
+import type {
+  ContinuityRecord,
+  Intent,
+  MemberKind,
+  Outcome,
+  ProposedAction,
+  Role,
+  TurnedAway,
+  Verdict,
+} from '../../protocol/index.ts'
 import type {
   AcceptParams,
   AcceptResult,
@@ -31,9 +40,15 @@ import type {
   NewHandoffParams,
   NewMessageParams,
   RecordView,
+  NewSession,
   ResolveParams,
   ResolveResult,
   RevisionView,
+  SessionListing,
+  SessionParams,
+  TokenSession,
+  RoleParams,
+  RoleResult,
   ShareParams,
   ShareResult,
   VerdictParams,
@@ -58,6 +73,8 @@ export function untrusted<T>(value: T): Untrusted<T> {
 export type Status = 'pending' | 'accepted' | 'completed' | 'cancelled'
 /** reader: shared with this node's member, to read. */
 export type Side = 'in' | 'out' | 'reader'
+/** read: nothing that is said in a handoff, and nothing that decides anything. */
+export type Scope = 'read' | 'write'
 export type Trust = 'verified' | 'unverified' | 'changed'
 /** RFC 3339, UTC. */
 export type Time = string
@@ -259,8 +276,8 @@ export interface TeammateDevice {
 
 export interface Teammate {
   handle: string
-  kind: 'person' | 'service'
-  role: 'member' | 'reader'
+  kind: MemberKind
+  role: Role
   trust: Trust
   me: boolean
   devices: TeammateDevice[]
@@ -371,7 +388,7 @@ export interface NodeApi {
   whoami(): Promise<WhoAmI>
   status(): Promise<NodeStatus>
   listTeammates(params: {
-    role?: 'member' | 'reader' | undefined
+    role?: Role | undefined
     cursor?: string | undefined
   }): Promise<{ items: Teammate[]; next_cursor?: string }>
   sendHandoff(params: NewHandoffParams, caller: Caller): Promise<HandoffResult>
@@ -389,6 +406,13 @@ export interface NodeApi {
   reject(params: VerdictParams, caller: Caller): Promise<VerdictResult>
   /** Lets a third member read a thread. A human's alone. */
   share(params: ShareParams, caller: Caller): Promise<ShareResult>
+  /** Gives a member another role; the owner's alone. */
+  setRole(params: RoleParams): Promise<RoleResult>
+  createSession(params: SessionParams): Promise<NewSession>
+  listSessions(): Promise<{ items: SessionListing[] }>
+  revokeSession(params: { name: string }): Promise<SessionListing>
+  /** Whom a session token binds. */
+  authenticate(token: string): TokenSession
   invite(params: InviteParams): Promise<InviteResult>
   listInvites(): Promise<{ items: InviteListing[] }>
   revokeInvite(params: { invite_id: string }): Promise<InviteListing>

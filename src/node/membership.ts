@@ -28,8 +28,11 @@ export function requireWriter(held: Held): Member {
   if (member.role === 'reader') {
     throw new ApiError(
       'forbidden',
-      'You are a reader in this workspace: you may read what was shared with you, and write nothing.',
-      { hint: 'Ask the workspace owner for the role member.' },
+      'You are a reader in this workspace: you may read your handoffs and what was shared with you, and write nothing.',
+      {
+        hint: `Its owner can change that: relay-node member role ${member.name} member. What is open stays as it is until then.`,
+        details: { role: member.role },
+      },
     )
   }
   return member

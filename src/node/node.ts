@@ -21,6 +21,8 @@ import { DEFAULT_QUOTAS, type Quotas } from './quotas.ts'
 import { getThread, listThreads, readArtifact } from './reading.ts'
 import { clearLists, hasLists, rebuildLists } from './rebuild.ts'
 import { countStart, type StartMark } from './recovery.ts'
+import { setRole } from './roles.ts'
+import { openSessions } from './sessions.ts'
 import { createSharing } from './sharing.ts'
 import { createTeam, wayOf } from './team.ts'
 import { createWriting } from './writing.ts'
@@ -113,6 +115,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const handoffs = createHandoffs(writing)
   const continuing = createContinuing(writing)
   const sharing = createSharing(writing)
+  const sessions = await openSessions(held)
   const team = createTeam({
     held,
     net,
@@ -155,6 +158,11 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     invite: (params) => invites.invite(params),
     listInvites: () => invites.list(),
     revokeInvite: (params) => invites.revoke(params),
+    setRole: (params) => setRole(held, params, () => peers.workspaceChanged()),
+    createSession: (params) => sessions.create(params),
+    listSessions: async () => sessions.list(),
+    revokeSession: (params) => sessions.revoke(params),
+    authenticate: (token) => sessions.authenticate(token),
     listBootstrap: () => bootstrap.list(),
     useBootstrap: (params) => bootstrap.use(params),
     dropBootstrap: (params) => bootstrap.drop(params),
@@ -258,6 +266,11 @@ function guarded(api: NodeApi): NodeApi {
     invite: wrap(api.invite),
     listInvites: wrap(api.listInvites),
     revokeInvite: wrap(api.revokeInvite),
+    setRole: wrap(api.setRole),
+    createSession: wrap(api.createSession),
+    listSessions: wrap(api.listSessions),
+    revokeSession: wrap(api.revokeSession),
+    authenticate: api.authenticate,
     listBootstrap: wrap(api.listBootstrap),
     useBootstrap: wrap(api.useBootstrap),
     dropBootstrap: wrap(api.dropBootstrap),
