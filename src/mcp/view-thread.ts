@@ -28,7 +28,7 @@ export const viewThread = tool({
   input,
   async run(params, context) {
     const first = await fetchPage(params, false, context)
-    if (!first.whole) return first.answer
+    if (!first.whole || !context.marksRead) return first.answer
     // All of the page fits, so it counts as read; what is shown is what was marked.
     return (await fetchPage(params, true, context)).answer
   },

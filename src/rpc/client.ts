@@ -39,6 +39,7 @@ export type {
   Party,
   RecordView,
   RevisionView,
+  Scope,
   Teammate,
   ThreadCommon,
   ThreadView,
