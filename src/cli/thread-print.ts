@@ -71,6 +71,8 @@ export function printThread(printer: Printer, thread: ThreadView): void {
   const recipient = side === 'in' ? `${to.handle} (you)` : partyName(to)
   printer.line(`From ${sender} to ${recipient}, ${clockTime(thread.created_at)}`)
   printer.line(`Delivery: ${deliveryText(thread.delivery)}`)
+  for (const reader of thread.readers)
+    printer.line(`Read by ${partyName(reader)} on ${reader.devices.join(', ')}, since ${reader.shared_by} shared it`)
   if (thread.parent_thread_id !== undefined) printer.line(`Follows ${thread.parent_thread_id}`)
   printWarnings(printer, thread)
   for (const entry of thread.entries) {
@@ -112,7 +114,7 @@ function printEntry(printer: Printer, entry: EntryView): void {
   const head = [
     number === '' ? '' : `#${number}`,
     who,
-    WROTE[entry.kind],
+    entry.reader === undefined ? WROTE[entry.kind] : `shares it with ${entry.reader}, to read`,
     marks.length > 0 ? `[${marks.join(', ')}]` : '',
     clockTime(entry.sent_at),
   ]
@@ -180,6 +182,7 @@ function actionText(action: ActionView): string {
 /** What this person can do now. */
 function nextSteps(thread: Pick<ThreadView, 'thread_id' | 'side' | 'status' | 'action'>): string[] {
   const { thread_id: id, side, status, action } = thread
+  if (side === 'reader') return ['It was shared with you to read.']
   if (status === 'completed' || status === 'cancelled') return []
   const steps: string[] = []
   if (side === 'in' && status === 'pending') steps.push(`Take it on: relay-node accept ${id}`)

@@ -5,7 +5,16 @@
  * Whatever came from a peer is {@link Untrusted}: it cannot be read as text without naming the one
  * function that wraps it for an agent, or shows it to a person.
  */
-import type { ContinuityRecord, Intent, Outcome, ProposedAction, TurnedAway, Verdict } from '../../protocol/index.ts'
+import type {
+  ContinuityRecord,
+  Intent,
+  MemberKind,
+  Outcome,
+  ProposedAction,
+  Role,
+  TurnedAway,
+  Verdict,
+} from '../../protocol/index.ts'
 import type {
   AcceptParams,
   AcceptResult,
@@ -32,10 +41,18 @@ import type {
   NewHandoffParams,
   NewMessageParams,
   RecordView,
+  NewSession,
   ResolveParams,
   ResolveResult,
   RevisionView,
   SaidResult,
+  SessionListing,
+  SessionParams,
+  TokenSession,
+  RoleParams,
+  RoleResult,
+  ShareParams,
+  ShareResult,
   VerdictParams,
   VerdictResult,
 } from './calls.ts'
@@ -56,7 +73,10 @@ export function untrusted<T>(value: T): Untrusted<T> {
 }
 
 export type Status = 'pending' | 'accepted' | 'completed' | 'cancelled'
-export type Side = 'in' | 'out'
+/** reader: shared with this node's member, to read. */
+export type Side = 'in' | 'out' | 'reader'
+/** read: nothing that is said in a handoff, and nothing that decides anything. */
+export type Scope = 'read' | 'write'
 export type Trust = 'verified' | 'unverified' | 'changed'
 /** RFC 3339, UTC. */
 export type Time = string
@@ -86,6 +106,20 @@ export interface Party {
   /** `member/device` */
   device: string
   trust: Trust
+  /** Only of a service: no person is behind it. */
+  kind?: 'service'
+}
+
+/** Who may read a thread without taking part in it. */
+export interface ReaderView {
+  handle: string
+  trust: Trust
+  kind?: 'service'
+  /** `member/device` of each laptop that it was shared with. */
+  devices: string[]
+  /** Who shared it first, and when that arrived here. */
+  shared_by: string
+  shared_at: Time
 }
 
 export interface ArtifactInput {
@@ -136,6 +170,8 @@ export interface EntryView {
   void: boolean
   outcome?: Outcome
   verdict?: Verdict
+  /** Of a share: handle of whoever may read since then. */
+  reader?: string
   /** missing: not here yet. unreadable: it does not open or is not of its kind's shape. */
   body: 'ok' | 'missing' | 'unreadable' | 'none'
   content?: Content<EntryContent>
@@ -169,7 +205,7 @@ export interface ThreadView extends ThreadCommon {
   intent: Intent
   side: Side
   from: Party
-  to: { handle: string; trust: Trust }
+  to: { handle: string; trust: Trust; kind?: 'service' }
   created_at: Time
   parent_thread_id?: string
   revision_id: string
@@ -192,6 +228,7 @@ export interface ThreadView extends ThreadCommon {
   /** SHA-256 over ids, status, lead, void, cut and late: equal on every peer that holds the same entries. */
   state_digest: string
   /** Devices of the thread and, per device, the number of its newest entry here. */
+  readers: ReaderView[]
   participants: { handle: string; device: string; side: 'sender' | 'recipient' | 'reader' }[]
   next_cursor?: string
 }
@@ -212,6 +249,8 @@ export interface InboxItem {
   preview?: Content<string>
   /** There where something is searched. */
   found?: FoundView
+  /** Who wrote what the preview shows. */
+  preview_from?: Party
 }
 
 export interface InboxPage {
@@ -243,8 +282,8 @@ export interface TeammateDevice {
 
 export interface Teammate {
   handle: string
-  kind: 'person' | 'service'
-  role: 'member' | 'reader'
+  kind: MemberKind
+  role: Role
   trust: Trust
   me: boolean
   devices: TeammateDevice[]
@@ -355,7 +394,7 @@ export interface NodeApi {
   whoami(): Promise<WhoAmI>
   status(): Promise<NodeStatus>
   listTeammates(params: {
-    role?: 'member' | 'reader' | undefined
+    role?: Role | undefined
     cursor?: string | undefined
   }): Promise<{ items: Teammate[]; next_cursor?: string }>
   sendHandoff(params: NewHandoffParams, caller: Caller): Promise<HandoffResult>
@@ -371,6 +410,15 @@ export interface NodeApi {
   readArtifact(params: ArtifactParams): Promise<ArtifactSlice>
   approve(params: VerdictParams, caller: Caller): Promise<VerdictResult>
   reject(params: VerdictParams, caller: Caller): Promise<VerdictResult>
+  /** Lets a third member read a thread. A human's alone. */
+  share(params: ShareParams, caller: Caller): Promise<ShareResult>
+  /** Gives a member another role; the owner's alone. */
+  setRole(params: RoleParams): Promise<RoleResult>
+  createSession(params: SessionParams): Promise<NewSession>
+  listSessions(): Promise<{ items: SessionListing[] }>
+  revokeSession(params: { name: string }): Promise<SessionListing>
+  /** Whom a session token binds. */
+  authenticate(token: string): TokenSession
   invite(params: InviteParams): Promise<InviteResult>
   listInvites(): Promise<{ items: InviteListing[] }>
   revokeInvite(params: { invite_id: string }): Promise<InviteListing>

@@ -1,11 +1,20 @@
 /** What callers give to the node's calls, and what they get back; types alone. */
-import type { ContinuityRecord, Intent, Outcome, ProposedAction, Verdict } from '../../protocol/index.ts'
+import type {
+  ContinuityRecord,
+  Intent,
+  MemberKind,
+  Outcome,
+  ProposedAction,
+  Role,
+  Verdict,
+} from '../../protocol/index.ts'
 import type {
   ArtifactInput,
   ArtifactListing,
   Content,
   EntryView,
   Party,
+  Scope,
   Side,
   Status,
   ThreadCommon,
@@ -18,6 +27,8 @@ import type {
 export interface Caller {
   /** UUID of the front end's session: header relay-session. */
   session: string
+  /** There where it came with a token: header authorization. */
+  bound?: TokenSession | undefined
 }
 
 export interface WriteMetadata {
@@ -219,8 +230,68 @@ export interface VerdictParams extends Saying {
 export interface VerdictResult extends SaidResult {
   verdict: Verdict
 }
+export interface ShareParams {
+  thread_id: string
+  /** Handle of the member who may read it. */
+  reader: string
+  metadata?: WriteMetadata | undefined
+}
+export interface ShareResult extends ThreadCommon {
+  reader: string
+  /** `member/device` of each laptop that can read it from now on. */
+  devices: string[]
+  warnings: string[]
+}
+export interface SessionParams {
+  scope: Scope
+  /** Default: the first free one of session-1, session-2 … */
+  name?: string | undefined
+  /** Default: 30 days. */
+  expires_s?: number | undefined
+}
+/** A session that was just made. The token is shown here and never again. */
+export interface NewSession {
+  name: string
+  scope: Scope
+  token: string
+  created_at: Time
+  expires_at: Time
+}
+export interface SessionListing {
+  name: string
+  scope: Scope
+  state: 'active' | 'expired' | 'revoked'
+  created_at: Time
+  expires_at: Time
+  /** To the minute. */
+  last_used_at?: Time
+}
+/** What a token binds a front end to. */
+export interface TokenSession {
+  name: string
+  scope: Scope
+  expires_at: Time
+}
+export interface RoleParams {
+  handle: string
+  role: Role
+}
+export interface RoleResult {
+  handle: string
+  trust: Trust
+  kind?: 'service'
+  role: Role
+  /** False if it was so before. */
+  changed: boolean
+  /** Handoffs of this member that are open; a reader can move none of them on. */
+  open_handoffs: number
+}
 export interface InviteParams {
   name: string
+  /** Default: member. */
+  role?: Role | undefined
+  /** Default: person. */
+  kind?: MemberKind | undefined
   expires_s?: number | undefined
   standalone?: boolean | undefined
 }
@@ -231,22 +302,30 @@ export interface InviteResult {
   /** The same secret as twelve words; absent for a standalone code. */
   words?: string[]
   handle: string
+  role: Role
+  kind: MemberKind
   expires_at: Time
 }
 export interface InviteListing {
   invite_id: string
   handle: string
+  role: Role
+  kind: MemberKind
   expires_at: Time
   state: 'open' | 'used' | 'expired' | 'withdrawn'
 }
 export interface JoinParams {
   code: string
+  /** There where a service joins: the scope that it is to have. Without it a person joins. */
+  service?: Scope | undefined
   /** Bootstrap servers to look for the inviter at, beside those of the settings. */
   bootstrap?: string[] | undefined
 }
 export interface JoinResult {
   handle: string
   workspace: string
+  role: Role
+  kind: MemberKind
   inviter: string
   trust: Trust
 }

@@ -33,7 +33,7 @@ import { requireOpen, requireRevisions, requireSide, requireTurnsLeft } from './
 import { boundAction, openContent } from './contents.ts'
 import type { Held } from './held.ts'
 import { once } from './idempotency.ts'
-import { requireMember, requireRecipient, requireThread, requireWriter } from './membership.ts'
+import { noKeys, requireMember, requireRecipient, requireThread, requireWriter } from './membership.ts'
 import { publishCreate } from './publish.ts'
 import { markRead } from './reading.ts'
 import { outgoing } from './outgoing.ts'
@@ -278,22 +278,6 @@ async function prepareKey(held: Held, handle: string): Promise<PreparedKey | und
     recipients: to.map(({ device }) => device),
     wraps,
   }
-}
-
-function noKeys(held: Held, recipient: Member): ApiError {
-  const devices = devicesOf(requireRoster(held), recipient.id)
-  return new ApiError(
-    'recipient_not_found',
-    devices.length === 0
-      ? `${recipient.name} has no laptop in this workspace.`
-      : `The encryption key of ${recipient.name}'s laptop is not here yet.`,
-    {
-      hint:
-        devices.length === 0
-          ? `Invite ${recipient.name} again.`
-          : 'It comes as soon as this node has met a teammate that is online; try again then.',
-    },
-  )
 }
 
 const SIMILAR_COUNT_MAX = 5

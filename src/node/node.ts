@@ -22,6 +22,9 @@ import { getThread, listThreads, readArtifact } from './reading.ts'
 import { clearLists, hasLists, rebuildLists } from './rebuild.ts'
 import { createSearch, isSearch } from './search.ts'
 import { countStart, type StartMark } from './recovery.ts'
+import { setRole } from './roles.ts'
+import { openSessions } from './sessions.ts'
+import { createSharing } from './sharing.ts'
 import { createTeam, wayOf } from './team.ts'
 import { createWriting } from './writing.ts'
 import { deviceLabel, resolveHandle, rosterOf } from './workspace.ts'
@@ -113,6 +116,8 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const handoffs = createHandoffs(writing)
   const continuing = createContinuing(writing)
   const search = createSearch(held)
+  const sharing = createSharing(writing)
+  const sessions = await openSessions(held)
   const team = createTeam({
     held,
     net,
@@ -152,9 +157,15 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     readArtifact: (params) => readArtifact(held, params),
     approve: (params, caller) => handoffs.decide('approved', params, caller),
     reject: (params, caller) => handoffs.decide('rejected', params, caller),
+    share: (params, caller) => sharing.share(params, caller),
     invite: (params) => invites.invite(params),
     listInvites: () => invites.list(),
     revokeInvite: (params) => invites.revoke(params),
+    setRole: (params) => setRole(held, params, () => peers.workspaceChanged()),
+    createSession: (params) => sessions.create(params),
+    listSessions: async () => sessions.list(),
+    revokeSession: (params) => sessions.revoke(params),
+    authenticate: (token) => sessions.authenticate(token),
     listBootstrap: () => bootstrap.list(),
     useBootstrap: (params) => bootstrap.use(params),
     dropBootstrap: (params) => bootstrap.drop(params),
@@ -255,9 +266,15 @@ function guarded(api: NodeApi): NodeApi {
     readArtifact: wrap(api.readArtifact),
     approve: wrap(api.approve),
     reject: wrap(api.reject),
+    share: wrap(api.share),
     invite: wrap(api.invite),
     listInvites: wrap(api.listInvites),
     revokeInvite: wrap(api.revokeInvite),
+    setRole: wrap(api.setRole),
+    createSession: wrap(api.createSession),
+    listSessions: wrap(api.listSessions),
+    revokeSession: wrap(api.revokeSession),
+    authenticate: api.authenticate,
     listBootstrap: wrap(api.listBootstrap),
     useBootstrap: wrap(api.useBootstrap),
     dropBootstrap: wrap(api.dropBootstrap),

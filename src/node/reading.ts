@@ -145,6 +145,7 @@ export function inboxItem(held: Held, thread: Hex, row: ThreadRow): InboxItem {
     updated_at: timeText(row.updatedAt),
     age_s: Math.max(0, Math.round((held.system.clock.now() - row.createdAt) / 1000)),
     ...(preview ? { preview: content(preview.mine, preview.text) } : {}),
+    ...(preview?.device === undefined ? {} : { preview_from: partyOf(held, preview.device) }),
   }
 }
 
