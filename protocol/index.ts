@@ -62,6 +62,7 @@ export {
 export {
   checkOwner,
   encodeCode,
+  findPhrase,
   type InviteCode,
   inviteKey,
   ownerProofKey,
@@ -140,10 +141,12 @@ export {
   signJoin,
 } from './roster.ts'
 export {
+  MEMBER_KINDS,
   type MemberKind,
   NAME,
   parseRosterEntry,
   type Role,
+  ROLES,
   type RosterCtl,
   type RosterEntry,
   type RosterHeader,

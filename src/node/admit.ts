@@ -5,6 +5,7 @@ import {
   FORKED_ENTRIES_COUNT_MAX,
   type Hex,
   isBodyOf,
+  isOfKind,
   type Node,
   openEntry,
   type Refused,
@@ -22,6 +23,7 @@ import { openThreadKeys } from './contents.ts'
 import { countRefusal, factsOf, groundOf, type Held, keepBody, rememberRefused, type Turn } from './held.ts'
 import type { Published } from './publish.ts'
 import { putEntry, putRefused, putThreadRow, putTwin } from './rows.ts'
+import { markDue } from './search-due.ts'
 import { applyPreview, authorOf, type Gained, isLacking, settle } from './settle.ts'
 import { createOf, sideOf, takeIn, type Thread } from './threads.ts'
 import { memberOfDevice, ownMember, rosterOf } from './workspace.ts'
@@ -165,6 +167,7 @@ async function admitOne(held: Held, turn: Turn, { room, work, admitted, waiting 
     takeIn(thread, judged.value, arrival)
     turn.writes.push(putEntry(thread.id, { envelope: entry.envelope, arrival: arrival.number, receivedAt: arrival.at }))
     turn.writes.push(...(await openThreadKeys(held, thread, judged.value)))
+    if (beginsToRead(held, thread, judged.value)) at.gained.unshift(...(await heldBefore(held, thread, at.gained)))
     const kept =
       body !== null && isBodyOf(entry, body) && keep(held, turn, thread, { node: judged.value, sealed: body })
     if (kept === 'for others') noteCarried(admitted, entry)
@@ -184,6 +187,23 @@ function keep(
     return carry(held, turn, thread, { node, sealed }) ? 'for others' : false
   keepBody(held, turn, thread, { entry: node.entry.id, sealed })
   return 'as own'
+}
+
+/** Whether a share makes this device a reader of a thread that it took no part in. */
+function beginsToRead(held: Held, thread: Thread, node: Node): boolean {
+  const isNamed = isOfKind(node, 'share') && node.entry.header.ctl.devices.includes(held.workspace.key.public)
+  return isNamed && thread.row?.side === null && sideOf(thread, held.workspace.key.public) === 'reader'
+}
+
+/** What was held of a thread before it was shared: to a new reader all of it is new. */
+async function heldBefore(held: Held, thread: Thread, gained: readonly Gained[]): Promise<Gained[]> {
+  const known = new Set(gained.map(({ node }) => node))
+  const nodes = thread.graph.nodes.slice(0, -1).filter((node) => !known.has(node))
+  const sealed = await held.store.getMany(
+    'body',
+    nodes.map(({ entry }) => entry.id),
+  )
+  return nodes.map((node, i) => ({ node, sealed: sealed[i] }))
 }
 
 /** Own words that come from a peer were lost here with a part of the store, or another machine said them. */
@@ -222,8 +242,9 @@ function isWelcome(held: Held, entry: Entry, { thread, work }: Pick<Work, 'work'
   return open < SENDER_OPEN_THREADS_COUNT_MAX
 }
 
-/** Whether an entry belongs to a thread that this node's member takes no part in. */
+/** Whether an entry belongs to a thread that this node's member takes no part in and does not read. */
 function isForeign(held: Held, { header }: Entry, thread: Thread): boolean {
+  if (sideOf(thread, held.workspace.key.public)) return false
   const create = createOf(thread)?.header ?? (header.kind === 'create' ? header : undefined)
   const me = ownMember(held.workspace)?.id
   return create !== undefined && create.ctl.to !== me && memberOfDevice(held.workspace, create.dev)?.id !== me
@@ -315,6 +336,7 @@ async function admitBody(
     const isMine = memberOfDevice(held.workspace, entry.header.dev)?.id === ownMember(held.workspace)?.id
     if (kept === 'as own') applyPreview(thread, row, { node, sealed }, isMine)
     thread.row = row
+    if (kept === 'as own') markDue(held, turn, thread, false)
     turn.writes.push(putThreadRow(thread.id, row))
     turn.after.push(() => held.setFacts(thread.id, factsOf(row)))
   }

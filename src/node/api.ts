@@ -5,20 +5,29 @@
  * Whatever came from a peer is {@link Untrusted}: it cannot be read as text without naming the one
  * function that wraps it for an agent, or shows it to a person.
  */
-import type { ContinuityRecord, Intent, Outcome, ProposedAction, TurnedAway, Verdict } from '../../protocol/index.ts'
+import type {
+  ContinuityRecord,
+  Intent,
+  MemberKind,
+  Outcome,
+  ProposedAction,
+  Role,
+  TurnedAway,
+  Verdict,
+} from '../../protocol/index.ts'
+import type { ArtifactListing, ArtifactParams, ArtifactSlice } from './artifact-calls.ts'
 import type {
   AcceptParams,
   AcceptResult,
   AnnotateParams,
   AnnotateResult,
   AnnotationView,
-  ArtifactParams,
-  ArtifactSlice,
   Caller,
   CancelParams,
   CompleteParams,
   ContinueParams,
   ContinueResult,
+  FoundView,
   GetThreadParams,
   HandoffResult,
   InviteListing,
@@ -31,13 +40,23 @@ import type {
   NewHandoffParams,
   NewMessageParams,
   RecordView,
+  NewSession,
   ResolveParams,
   ResolveResult,
   RevisionView,
+  SaidResult,
+  SessionListing,
+  SessionParams,
+  TokenSession,
+  RoleParams,
+  RoleResult,
+  ShareParams,
+  ShareResult,
   VerdictParams,
   VerdictResult,
 } from './calls.ts'
 
+export type * from './artifact-calls.ts'
 export type * from './calls.ts'
 
 declare const fromPeer: unique symbol
@@ -54,7 +73,10 @@ export function untrusted<T>(value: T): Untrusted<T> {
 }
 
 export type Status = 'pending' | 'accepted' | 'completed' | 'cancelled'
-export type Side = 'in' | 'out'
+/** reader: shared with this node's member, to read. */
+export type Side = 'in' | 'out' | 'reader'
+/** read: nothing that is said in a handoff, and nothing that decides anything. */
+export type Scope = 'read' | 'write'
 export type Trust = 'verified' | 'unverified' | 'changed'
 /** RFC 3339, UTC. */
 export type Time = string
@@ -84,30 +106,20 @@ export interface Party {
   /** `member/device` */
   device: string
   trust: Trust
+  /** Only of a service: no person is behind it. */
+  kind?: 'service'
 }
 
-export interface ArtifactInput {
-  type: 'file_diff' | 'file_ref' | 'test_command' | 'api_contract' | 'link' | 'file'
-  [field: string]: unknown
-}
-
-/** An artifact's place in the index: facts that this node computed. */
-export interface ArtifactFacts {
-  artifact_id: string
-  type: ArtifactInput['type']
-  /** Bytes of the content; of what is not here, as its author says. */
-  size: number
-  sha256: string
-  /** All of the content is on this laptop. */
-  here: boolean
-  /** How many of its bytes are, where not all are. */
-  here_bytes?: number
-  /** Entry that carries it. */
-  entry_id: string
-}
-export type ArtifactListing = ArtifactFacts & {
-  /** Names, paths, commands and addresses; long content is left to read_artifact. */
-  content: Content<Record<string, string>>
+/** Who may read a thread without taking part in it. */
+export interface ReaderView {
+  handle: string
+  trust: Trust
+  kind?: 'service'
+  /** `member/device` of each laptop that it was shared with. */
+  devices: string[]
+  /** Who shared it first, and when that arrived here. */
+  shared_by: string
+  shared_at: Time
 }
 
 export interface EntryView {
@@ -139,6 +151,8 @@ export interface EntryView {
   void: boolean
   outcome?: Outcome
   verdict?: Verdict
+  /** Of a share: handle of whoever may read since then. */
+  reader?: string
   /** missing: not here yet. unreadable: it does not open or is not of its kind's shape. */
   body: 'ok' | 'missing' | 'unreadable' | 'none'
   content?: Content<EntryContent>
@@ -172,7 +186,7 @@ export interface ThreadView extends ThreadCommon {
   intent: Intent
   side: Side
   from: Party
-  to: { handle: string; trust: Trust }
+  to: { handle: string; trust: Trust; kind?: 'service' }
   created_at: Time
   parent_thread_id?: string
   revision_id: string
@@ -195,6 +209,7 @@ export interface ThreadView extends ThreadCommon {
   /** SHA-256 over ids, status, lead, void, cut and late: equal on every peer that holds the same entries. */
   state_digest: string
   /** Devices of the thread and, per device, the number of its newest entry here. */
+  readers: ReaderView[]
   participants: { handle: string; device: string; side: 'sender' | 'recipient' | 'reader' }[]
   next_cursor?: string
 }
@@ -213,12 +228,18 @@ export interface InboxItem {
   age_s: number
   /** At most 240 characters of the newest readable text. */
   preview?: Content<string>
+  /** There where something is searched. */
+  found?: FoundView
+  /** Who wrote what the preview shows. */
+  preview_from?: Party
 }
 
 export interface InboxPage {
   items: InboxItem[]
   next_cursor?: string
   timed_out: boolean
+  /** Of a search: so many threads could not be looked at yet, since they are still being indexed. */
+  indexing?: { missing: number }
 }
 
 export interface TeammateDevice {
@@ -242,8 +263,8 @@ export interface TeammateDevice {
 
 export interface Teammate {
   handle: string
-  kind: 'person' | 'service'
-  role: 'member' | 'reader'
+  kind: MemberKind
+  role: Role
   trust: Trust
   me: boolean
   devices: TeammateDevice[]
@@ -354,7 +375,7 @@ export interface NodeApi {
   whoami(): Promise<WhoAmI>
   status(): Promise<NodeStatus>
   listTeammates(params: {
-    role?: 'member' | 'reader' | undefined
+    role?: Role | undefined
     cursor?: string | undefined
   }): Promise<{ items: Teammate[]; next_cursor?: string }>
   sendHandoff(params: NewHandoffParams, caller: Caller): Promise<HandoffResult>
@@ -362,8 +383,8 @@ export interface NodeApi {
   getThread(params: GetThreadParams): Promise<ThreadView>
   listThreads(params: ListThreadsParams, signal?: AbortSignal): Promise<InboxPage>
   accept(params: AcceptParams, caller: Caller): Promise<AcceptResult>
-  complete(params: CompleteParams, caller: Caller): Promise<ThreadCommon>
-  cancel(params: CancelParams, caller: Caller): Promise<ThreadCommon>
+  complete(params: CompleteParams, caller: Caller): Promise<SaidResult>
+  cancel(params: CancelParams, caller: Caller): Promise<SaidResult>
   continueHandoff(params: ContinueParams, caller: Caller): Promise<ContinueResult>
   annotate(params: AnnotateParams, caller: Caller): Promise<AnnotateResult>
   resolve(params: ResolveParams, caller: Caller): Promise<ResolveResult>
@@ -371,6 +392,15 @@ export interface NodeApi {
   readArtifact(params: ArtifactParams, signal?: AbortSignal): Promise<ArtifactSlice>
   approve(params: VerdictParams, caller: Caller): Promise<VerdictResult>
   reject(params: VerdictParams, caller: Caller): Promise<VerdictResult>
+  /** Lets a third member read a thread. A human's alone. */
+  share(params: ShareParams, caller: Caller): Promise<ShareResult>
+  /** Gives a member another role; the owner's alone. */
+  setRole(params: RoleParams): Promise<RoleResult>
+  createSession(params: SessionParams): Promise<NewSession>
+  listSessions(): Promise<{ items: SessionListing[] }>
+  revokeSession(params: { name: string }): Promise<SessionListing>
+  /** Whom a session token binds. */
+  authenticate(token: string): TokenSession
   invite(params: InviteParams): Promise<InviteResult>
   listInvites(): Promise<{ items: InviteListing[] }>
   revokeInvite(params: { invite_id: string }): Promise<InviteListing>

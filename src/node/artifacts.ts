@@ -15,10 +15,10 @@ import {
   textId,
 } from '../../protocol/index.ts'
 import { ApiError } from './api-error.ts'
+import { putChunk } from './chunk-rows.ts'
 import type { ArtifactFacts, ArtifactInput } from './api.ts'
 import { bytesHere, isVerified, readRange } from './chunks.ts'
 import type { Held, Turn } from './held.ts'
-import { putChunk } from './rows.ts'
 import type { Thread } from './threads.ts'
 
 function textField(input: ArtifactInput, field: string): string {
@@ -195,6 +195,32 @@ export function keepChunk(turn: Turn, thread: Thread, [id, sealed]: Chunk): void
   turn.touched.add(thread)
   thread.chunks.add(id)
   turn.writes.push(...putChunk(thread.id, id, sealed))
+}
+
+/** The content of an artifact as text, where it is text that its name and labels do not say already; undefined for bytes. */
+export function artifactText(artifact: Artifact): string | undefined {
+  switch (artifact.type) {
+    case 'file_diff':
+      return artifact.diff
+    case 'api_contract':
+      return artifact.inline
+    case 'file':
+      return artifact.bytes && utf8(artifact.bytes)
+    case 'test_command':
+    case 'link':
+    case 'file_ref':
+      return undefined
+  }
+}
+
+/** NUL is in no text, and in most of what is none. */
+function utf8(bytes: Uint8Array): string | undefined {
+  if (bytes.includes(0)) return undefined
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
 }
 
 export function artifactTextId(artifact: Artifact): string {

@@ -19,9 +19,9 @@ import {
 } from '../../protocol/index.ts'
 import { StoreError } from '../store/store.ts'
 import { ApiError } from './api-error.ts'
+import { getChunk, putMark } from './chunk-rows.ts'
 import { openContent } from './contents.ts'
 import type { Held, Turn } from './held.ts'
-import { getChunk, putMark } from './rows.ts'
 import { type Thread, threadDevices } from './threads.ts'
 import { deviceLabel, memberOfDevice } from './workspace.ts'
 

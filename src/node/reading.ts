@@ -136,7 +136,8 @@ async function inboxPage(held: Held, params: ListThreadsParams): Promise<InboxPa
   return { items, timed_out: false }
 }
 
-function inboxItem(held: Held, thread: Hex, row: ThreadRow): InboxItem {
+/** A thread as lists show it. */
+export function inboxItem(held: Held, thread: Hex, row: ThreadRow): InboxItem {
   const { preview } = row
   return {
     thread_id: textId('thread', thread),
@@ -151,6 +152,7 @@ function inboxItem(held: Held, thread: Hex, row: ThreadRow): InboxItem {
     updated_at: timeText(row.updatedAt),
     age_s: Math.max(0, Math.round((held.system.clock.now() - row.createdAt) / 1000)),
     ...(preview ? { preview: content(preview.mine, preview.text) } : {}),
+    ...(preview?.device === undefined ? {} : { preview_from: partyOf(held, preview.device) }),
   }
 }
 

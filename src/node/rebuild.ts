@@ -2,15 +2,16 @@
 import { encodeCanonical, type Hex } from '../../protocol/index.ts'
 import type { Space, Store, Write } from '../store/store.ts'
 import { carryAnew } from './carry.ts'
+import { putMark, readMarks } from './chunk-rows.ts'
 import { wantChunks } from './chunks.ts'
 import type { Held } from './held.ts'
 import { markRead } from './reading.ts'
 import { markRecovering } from './recovery.ts'
-import { decodeRow, putArrival, putMark, putMet, readMarks, readThreadRows } from './rows.ts'
+import { decodeRow, putArrival, putMet, readThreadRows } from './rows.ts'
 import { settle } from './settle.ts'
 
 /** Counts up whenever the form of a list changes. */
-const LISTS_VERSION = 5
+const LISTS_VERSION = 6
 const LISTS_KEY = 'lists'
 
 /** Whether the lists are of this form and may be trusted. */
@@ -34,7 +35,7 @@ export async function clearLists(store: Store): Promise<void> {
   const writes: Write[] = [putArrival(arrival)]
   for await (const [thread] of readThreadRows(store))
     if (!threads.has(thread)) writes.push({ type: 'del', space: 'thread', key: thread })
-  for (const space of ['inbox', 'outbox', 'carried', 'present', 'wanted'] satisfies Space[])
+  for (const space of ['inbox', 'outbox', 'carried', 'present', 'wanted', 'search'] satisfies Space[])
     for await (const [key] of store.range(space)) writes.push({ type: 'del', space, key })
   for await (const [thread, chunk] of readMarks(store, 'chunk')) writes.push(putMark('present', thread, chunk))
   await store.batch(writes)

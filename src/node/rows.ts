@@ -1,4 +1,4 @@
-/** What lies in the store: keys and values of every space. The only file that knows their form. */
+/** What lies in the store: keys and values of every space but search. The only file that knows their form. */
 import {
   decodeCanonical,
   encodeCanonical,
@@ -61,8 +61,8 @@ export interface ThreadRow {
   sender: Hex
   senderDevice: Hex
   recipient: Hex
-  /** in, out, or null where this node's member takes no part. */
-  side: 'in' | 'out' | null
+  /** in, out, reader where it was shared with this device, or null where this node's member takes no part. */
+  side: 'in' | 'out' | 'reader' | null
   status: Status
   final: boolean
   waitingFor: Hex[]
@@ -75,9 +75,9 @@ export interface ThreadRow {
   /** Arrival number up to which this member has read. */
   read: number
   /** Beginning of the newest readable text. */
-  preview: { text: string; mine: boolean } | null
-  /** Hash of the summary's text, to find the same one again. */
-  textHash: Hex | null
+  preview: { text: string; mine: boolean; device?: Hex } | null
+  /** What the summary is about, to find a handoff that is nearly the same. */
+  gist: string | null
   /**
    * Own entries may have been lost here with a part of the disk. Nothing is written into the thread
    * until a device of the other side, which holds them, has been in sync: else this device would
@@ -296,7 +296,7 @@ export function putPrekey(device: Hex, record: Uint8Array): Write {
   return { type: 'put', space: 'prekey', key: device, value: record }
 }
 
-// secret: prekey/<id>, thread/<thread>/<key id>, workspace/<epoch>, invite/<id>
+// secret: prekey/<id>, thread/<thread>/<key id>, workspace/<epoch>, invite/<id>, session/<hash of the token>
 
 export function putSecret(name: string, value: Uint8Array): Write {
   return { type: 'put', space: 'secret', key: name, value }
@@ -307,44 +307,34 @@ export async function* readSecrets(store: Store, prefix: string): AsyncIterable<
     yield [key.slice(prefix.length + 1), value]
 }
 
+/** A session token, known by its hash. Times in ms. */
+export interface SessionRow {
+  readonly name: string
+  readonly scope: 'read' | 'write'
+  readonly createdAt: number
+  readonly usedAt: number | null
+  readonly expiresAt: number
+  readonly revokedAt: number | null
+}
+
+export function putSession(id: Hex, row: SessionRow): Write {
+  return putSecret(`session/${id}`, encodeJson(row))
+}
+
+export function dropSession(id: Hex): Write {
+  return { type: 'del', space: 'secret', key: `session/${id}` }
+}
+
+export async function* readSessions(store: Store): AsyncIterable<[id: Hex, row: SessionRow]> {
+  for await (const [id, value] of readSecrets(store, 'session')) yield [id, decodeJson(value) as SessionRow]
+}
+
 export function putBody(entry: Hex, sealed: Uint8Array): Write {
   return { type: 'put', space: 'body', key: entry, value: sealed }
 }
 
 export function dropBody(entry: Hex): Write {
   return { type: 'del', space: 'body', key: entry }
-}
-
-// chunk: <thread>/<chunk> → sealed; present: that it is here; wanted: that it is to be fetched
-
-/** A chunk that came or was made. */
-export function putChunk(thread: Hex, chunk: Hex, sealed: Uint8Array): Write[] {
-  const key = `${thread}/${chunk}`
-  return [
-    { type: 'put', space: 'chunk', key, value: sealed },
-    putMark('present', thread, chunk),
-    { type: 'del', space: 'wanted', key },
-  ]
-}
-
-export function getChunk(store: Store, thread: Hex, chunk: Hex): Promise<Uint8Array | undefined> {
-  return store.get('chunk', `${thread}/${chunk}`)
-}
-
-export function putMark(space: 'present' | 'wanted', thread: Hex, chunk: Hex): Write {
-  return { type: 'put', space, key: `${thread}/${chunk}`, value: new Uint8Array(0) }
-}
-
-/** Chunks of which a space says something, of one thread or of all. */
-export async function* readMarks(
-  store: Store,
-  space: 'present' | 'wanted' | 'chunk',
-  thread?: Hex,
-): AsyncIterable<[thread: Hex, chunk: Hex]> {
-  for await (const [key] of store.range(space, thread === undefined ? {} : { gt: `${thread}/`, lt: `${thread}0` })) {
-    const [of = '', chunk = ''] = key.split('/')
-    yield [of, chunk]
-  }
 }
 
 // meta: arrival → the greatest arrival number given out; met → devices in sync since a part of the store was lost;

@@ -13,16 +13,9 @@ import {
   wholeSet,
 } from '../../protocol/index.ts'
 import type { Store } from '../store/store.ts'
+import { readMarks } from './chunk-rows.ts'
 import type { EntryContents } from './chunks.ts'
-import {
-  type CarrierRow,
-  getThreadRow,
-  readCarriers,
-  readEntries,
-  readMarks,
-  readSecrets,
-  type ThreadRow,
-} from './rows.ts'
+import { type CarrierRow, getThreadRow, readCarriers, readEntries, readSecrets, type ThreadRow } from './rows.ts'
 import { emptyTracker, type Tracker, track } from './tracker.ts'
 
 export interface Arrival {
@@ -56,6 +49,8 @@ export interface Thread {
 export interface Threads {
   /** The thread, empty where nothing of it is held. */
   load(id: Hex): Promise<Thread>
+  /** The thread as the store has it, in a copy of its own that is not kept. */
+  read(id: Hex): Promise<Thread>
   /** The thread of an entry, among those in memory. */
   threadOf(entry: Hex): Hex | undefined
   /** Keeps a thread that was just begun. */
@@ -80,6 +75,7 @@ export function createThreads(store: Store, log: RosterLog): Threads {
       }
       return thread
     },
+    read: (id) => readThread(store, log, id),
     threadOf(entry) {
       for (const thread of cached.values()) if (thread.graph.byId.has(entry)) return thread.id
       return undefined

@@ -25,7 +25,8 @@ import { artifactFacts } from './artifacts.ts'
 import { carriersOf } from './carriers.ts'
 import { type AnyBody, boundAction, openContent, type Opened } from './contents.ts'
 import type { Held } from './held.ts'
-import { partyOf, trustOf } from './membership.ts'
+import { memberView, partyOf } from './membership.ts'
+import { readersOf } from './readers.ts'
 import { artifactListing, type RecordOptions, recordParts } from './record-view.ts'
 import { content, isMine, timeText } from './shown.ts'
 import { createOf, receivedAt, sideOf, type Thread, threadDevices } from './threads.ts'
@@ -140,6 +141,7 @@ async function entryView(held: Held, thread: Thread, node: Node, kind: ShownKind
     void: state.void.has(id),
     ...(header.kind === 'complete' ? { outcome: header.ctl.outcome } : {}),
     ...(header.kind === 'approve' ? { verdict: header.ctl.verdict } : {}),
+    ...(header.kind === 'share' ? { reader: handleOf(held.workspace, header.ctl.reader) } : {}),
     body: opened.state,
     ...(opened.state === 'ok' ? { content: content(mine, entryContent(thread, opened)) } : {}),
     ...(opened.state === 'ok'
@@ -261,7 +263,7 @@ export async function threadView(
     intent: create.header.ctl.intent,
     side: row.side,
     from: partyOf(held, create.header.dev),
-    to: { handle: handleOf(held.workspace, to), trust: trustOf(held, to) },
+    to: memberView(held, to),
     created_at: timeText(create.header.ts),
     ...(parent === null ? {} : { parent_thread_id: textId('thread', parent) }),
     revision_id: revisionIds(thread)[0] ?? '',
@@ -275,6 +277,7 @@ export async function threadView(
     entries: page.entries,
     artifacts: page.entries.flatMap((entry) => entry.artifacts ?? []),
     state_digest: stateDigest(thread.graph, state),
+    readers: readersOf(held, thread),
     participants: threadDevices(thread).flatMap((device) => {
       const side = sideOf(thread, device)
       const member = memberOfDevice(held.workspace, device)

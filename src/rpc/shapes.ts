@@ -5,8 +5,10 @@ import {
   CONSTRAINT_KINDS,
   DECISION_STATUSES,
   INTENTS,
+  MEMBER_KINDS,
   OUTCOMES,
   type ProposedAction,
+  ROLES,
 } from '../../protocol/index.ts'
 import type { ArtifactInput } from '../node/api.ts'
 
@@ -28,8 +30,10 @@ export const cursor = filledText.max(CURSOR_LENGTH_CHARS_MAX)
 export const intent = z.enum(INTENTS)
 export const outcome = z.enum(OUTCOMES)
 export const status = z.enum(['pending', 'accepted', 'completed', 'cancelled'])
-export const side = z.enum(['in', 'out'])
-export const role = z.enum(['member', 'reader'])
+export const side = z.enum(['in', 'out', 'reader'])
+export const role = z.enum(ROLES)
+export const memberKind = z.enum(MEMBER_KINDS)
+export const scope = z.enum(['read', 'write'])
 export const annotations = z.enum(['open', 'all'])
 
 const base64 = z
