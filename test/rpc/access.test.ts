@@ -105,10 +105,9 @@ describe('a session token', () => {
       expect([name, symbol]).toEqual([name, name === 'relay/hello' ? 'ok' : 'unauthenticated'])
       expect(asked).toEqual([])
     }
-    for (const token of ['', 'a b', 'ü']) {
+    for (const token of ['', 'a b']) {
       const client = withToken(at.socketPath, token)
-      // What cannot stand in a header is not even sent.
-      await expect(client.call('relay/whoami', {})).rejects.toThrow()
+      await expect(client.call('relay/whoami', {})).rejects.toMatchObject({ symbol: 'unauthenticated' })
       client.close()
     }
   })
