@@ -187,6 +187,8 @@ function addHandoffs(command: MakeCommand, runs: Runs): void {
       .option('--file <file>', 'attach a file; may be repeated', repeated)
       .option('--test <command>', 'attach a command that checks the work; may be repeated', repeated)
       .option('--link <url>', 'attach a link; may be repeated', repeated)
+  const saying = (target: Program) =>
+    target.option('--allow-secrets', 'send it although it holds what looks like a secret; you are told what and where')
 
   runs(
     command('inbox', 'open handoffs, newest first')
@@ -203,14 +205,16 @@ function addHandoffs(command: MakeCommand, runs: Runs): void {
     async () => (await import('./show.ts')).run,
   )
   runs(
-    withArtifacts(
-      command('send <name>', 'hand work to a teammate')
-        .option('--summary <text>', 'what it is about; - reads standard input')
-        .option('--intent <intent>', 'inform, ask_question or propose_action; default: what the options say')
-        .option('--question <text>', 'the question, with ask_question')
-        .option('--action <file.json>', 'the proposed action, with propose_action')
-        .option('--record <file.json>', 'the continuity record; examples/record.json is one to begin with')
-        .option('--parent <id>', 'the handoff that this one follows'),
+    saying(
+      withArtifacts(
+        command('send <name>', 'hand work to a teammate')
+          .option('--summary <text>', 'what it is about; - reads standard input')
+          .option('--intent <intent>', 'inform, ask_question or propose_action; default: what the options say')
+          .option('--question <text>', 'the question, with ask_question')
+          .option('--action <file.json>', 'the proposed action, with propose_action')
+          .option('--record <file.json>', 'the continuity record; examples/record.json is one to begin with')
+          .option('--parent <id>', 'the handoff that this one follows'),
+      ),
     ),
     async () => (await import('./send.ts')).run,
   )
@@ -219,19 +223,25 @@ function addHandoffs(command: MakeCommand, runs: Runs): void {
     async () => (await import('./accept.ts')).run,
   )
   runs(
-    withArtifacts(command('message <id> [text]', 'write in a handoff; without text, or with -, reads standard input')),
+    saying(
+      withArtifacts(
+        command('message <id> [text]', 'write in a handoff; without text, or with -, reads standard input'),
+      ),
+    ),
     async () => (await import('./message.ts')).run,
   )
   runs(
-    withArtifacts(
-      command('complete <id>', 'say that a handoff is dealt with')
-        .option('--result <text>', 'what came out of it; - reads standard input')
-        .option('--outcome <outcome>', 'done, partial or declined; default done'),
+    saying(
+      withArtifacts(
+        command('complete <id>', 'say that a handoff is dealt with')
+          .option('--result <text>', 'what came out of it; - reads standard input')
+          .option('--outcome <outcome>', 'done, partial or declined; default done'),
+      ),
     ),
     async () => (await import('./complete.ts')).run,
   )
   runs(
-    command('cancel <id>', 'take back a handoff that nobody has accepted').option('--reason <text>', 'why'),
+    saying(command('cancel <id>', 'take back a handoff that nobody has accepted').option('--reason <text>', 'why')),
     async () => (await import('./cancel.ts')).run,
   )
   runs(
@@ -239,11 +249,15 @@ function addHandoffs(command: MakeCommand, runs: Runs): void {
     async () => (await import('./share.ts')).run,
   )
   runs(
-    command('approve <id>', 'approve a proposed action; needs you at a terminal').option('--reason <text>', 'why'),
+    saying(
+      command('approve <id>', 'approve a proposed action; needs you at a terminal').option('--reason <text>', 'why'),
+    ),
     async () => (await import('./verdict.ts')).runApprove,
   )
   runs(
-    command('reject <id>', 'reject a proposed action; needs you at a terminal').option('--reason <text>', 'why'),
+    saying(
+      command('reject <id>', 'reject a proposed action; needs you at a terminal').option('--reason <text>', 'why'),
+    ),
     async () => (await import('./verdict.ts')).runReject,
   )
 }

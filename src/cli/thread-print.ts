@@ -6,6 +6,7 @@ import type {
   Delivery,
   EntryContent,
   EntryView,
+  SaidResult,
   Status,
   ThreadCommon,
   ThreadView,
@@ -54,6 +55,12 @@ function deliveryText(delivery: Delivery): string {
 export function printCommon(printer: Printer, thread: ThreadCommon): void {
   printer.line(`  ${thread.thread_id}  ${statusText(printer, thread)}`)
   printer.line(`  ${deliveryText(thread.delivery)}`)
+}
+
+/** The lines that stand under the answer of a command that said something. */
+export function printSaid(printer: Printer, said: SaidResult): void {
+  printCommon(printer, said)
+  for (const warning of said.warnings) printer.warn(warning)
 }
 
 /** The whole thread. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { checkIntent, checkSize, shapes } from '../rpc/client.ts'
 import { answer } from './answer.ts'
-import { commonOf } from './thread-view.ts'
+import { saidOf } from './thread-view.ts'
 import { tool, WRITES } from './tool.ts'
 
 export const handoffToTeammate = tool({
@@ -45,16 +45,15 @@ export const handoffToTeammate = tool({
       }
       return call('message/send', params, { signal })
     })
-    const { message_id, sequence_no, revision_id, artifact_ids, similar, warnings } = sent
+    const { message_id, sequence_no, revision_id, artifact_ids, similar } = sent
     const next = `Look again later: view_thread with thread_id ${sent.thread_id}, or check_inbox with side out.`
     return answer(wrapper, {
-      ...commonOf(sent),
+      ...saidOf(sent),
       message_id,
       sequence_no,
       revision_id,
       artifact_ids,
       similar,
-      warnings,
       next,
     })
   },

@@ -1,6 +1,6 @@
 /** A thread as an agent reads it: entry by entry, each author's words in one block, cut where an answer would be too long. */
 import { ANSWER_LENGTH_CHARS_MAX } from '../../protocol/index.ts'
-import type { ArtifactFacts, EntryView, Party, ThreadCommon, ThreadView } from '../rpc/client.ts'
+import type { ArtifactFacts, EntryView, Party, SaidResult, ThreadCommon, ThreadView } from '../rpc/client.ts'
 import { answer, type Answer, fits, lengthOf } from './answer.ts'
 import { encodePlace, type Place } from './place.ts'
 import { type PeerFacts, type Shown, withArtifacts, withoutRecord, type Wrapper } from './provenance.ts'
@@ -13,8 +13,13 @@ const PIECE_LENGTH_CHARS_MIN = 16
 const PIECE_MARGIN = 0.95
 
 /** The part that every answer on a thread has in common. Fields are named one by one: nothing unknown passes. */
-export function commonOf({ thread_id, status, final, waiting_for, delivery }: ThreadCommon) {
+function commonOf({ thread_id, status, final, waiting_for, delivery }: ThreadCommon) {
   return { thread_id, status, final, waiting_for, delivery }
+}
+
+/** The part that every answer to something said has in common. */
+export function saidOf(said: SaidResult) {
+  return { ...commonOf(said), warnings: said.warnings }
 }
 
 export interface ThreadPage {

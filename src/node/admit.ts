@@ -22,6 +22,7 @@ import { openThreadKeys } from './contents.ts'
 import { countRefusal, factsOf, groundOf, type Held, keepBody, rememberRefused, type Turn } from './held.ts'
 import type { Published } from './publish.ts'
 import { putEntry, putRefused, putThreadRow, putTwin } from './rows.ts'
+import { markDue } from './search-due.ts'
 import { applyPreview, authorOf, type Gained, isLacking, settle } from './settle.ts'
 import { createOf, sideOf, takeIn, type Thread } from './threads.ts'
 import { memberOfDevice, ownMember, rosterOf } from './workspace.ts'
@@ -332,6 +333,7 @@ async function admitBody(
     const isMine = memberOfDevice(held.workspace, entry.header.dev)?.id === ownMember(held.workspace)?.id
     if (kept === 'as own') applyPreview(thread, row, { node, sealed }, isMine)
     thread.row = row
+    if (kept === 'as own') markDue(held, turn, thread, false)
     turn.writes.push(putThreadRow(thread.id, row))
     turn.after.push(() => held.setFacts(thread.id, factsOf(row)))
   }

@@ -19,6 +19,7 @@ import type {
   CompleteParams,
   ContinueParams,
   ContinueResult,
+  FoundView,
   GetThreadParams,
   HandoffResult,
   InviteListing,
@@ -35,6 +36,7 @@ import type {
   ResolveParams,
   ResolveResult,
   RevisionView,
+  SaidResult,
   SessionListing,
   SessionParams,
   TokenSession,
@@ -238,6 +240,8 @@ export interface InboxItem {
   age_s: number
   /** At most 240 characters of the newest readable text. */
   preview?: Content<string>
+  /** There where something is searched. */
+  found?: FoundView
   /** Who wrote what the preview shows. */
   preview_from?: Party
 }
@@ -246,6 +250,8 @@ export interface InboxPage {
   items: InboxItem[]
   next_cursor?: string
   timed_out: boolean
+  /** Of a search: so many threads could not be looked at yet, since they are still being indexed. */
+  indexing?: { missing: number }
 }
 
 /** Something happened that a front end may want to look at. `cursor` grows with local arrival order. */
@@ -268,8 +274,8 @@ export interface NodeApi {
   getThread(params: GetThreadParams): Promise<ThreadView>
   listThreads(params: ListThreadsParams, signal?: AbortSignal): Promise<InboxPage>
   accept(params: AcceptParams, caller: Caller): Promise<AcceptResult>
-  complete(params: CompleteParams, caller: Caller): Promise<ThreadCommon>
-  cancel(params: CancelParams, caller: Caller): Promise<ThreadCommon>
+  complete(params: CompleteParams, caller: Caller): Promise<SaidResult>
+  cancel(params: CancelParams, caller: Caller): Promise<SaidResult>
   continueHandoff(params: ContinueParams, caller: Caller): Promise<ContinueResult>
   annotate(params: AnnotateParams, caller: Caller): Promise<AnnotateResult>
   resolve(params: ResolveParams, caller: Caller): Promise<ResolveResult>

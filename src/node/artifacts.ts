@@ -68,7 +68,7 @@ export function artifactBytes(artifact: Artifact): Uint8Array {
     case 'file_diff':
       return new TextEncoder().encode(artifact.diff)
     case 'file':
-      return artifact.bytes
+      return artifact.bytes ?? new Uint8Array(0)
     case 'test_command':
       return new TextEncoder().encode(artifact.command)
     case 'api_contract':
@@ -77,6 +77,32 @@ export function artifactBytes(artifact: Artifact): Uint8Array {
       return new TextEncoder().encode(artifact.url)
     case 'file_ref':
       return new TextEncoder().encode(artifact.path)
+  }
+}
+
+/** The content of an artifact as text, where it is text that its name and labels do not say already; undefined for bytes. */
+export function artifactText(artifact: Artifact): string | undefined {
+  switch (artifact.type) {
+    case 'file_diff':
+      return artifact.diff
+    case 'api_contract':
+      return artifact.inline
+    case 'file':
+      return artifact.bytes && utf8(artifact.bytes)
+    case 'test_command':
+    case 'link':
+    case 'file_ref':
+      return undefined
+  }
+}
+
+/** NUL is in no text, and in most of what is none. */
+function utf8(bytes: Uint8Array): string | undefined {
+  if (bytes.includes(0)) return undefined
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
   }
 }
 

@@ -34,9 +34,20 @@ export interface Caller {
 export interface WriteMetadata {
   client_idempotency_key?: string | undefined
 }
+/** What all calls take that say something. */
+export interface Saying {
+  /** The human at the command line saw that it holds what looks like a secret, and sends it all the same. Never an agent's. */
+  allow_secrets?: boolean | undefined
+  metadata?: WriteMetadata | undefined
+}
+/** What all of them answer. */
+export interface SaidResult extends ThreadCommon {
+  /** For the author: advice, and what was noticed in the text. */
+  warnings: string[]
+}
 export interface ProposedActionInput extends ProposedAction {}
 
-export interface NewHandoffParams {
+export interface NewHandoffParams extends Saying {
   recipient: string
   intent: Intent
   /** Text parts are joined by a blank line: the summary. */
@@ -46,24 +57,21 @@ export interface NewHandoffParams {
   proposed_action?: ProposedActionInput | undefined
   record?: ContinuityRecord | undefined
   parent_thread_id?: string | undefined
-  metadata?: WriteMetadata | undefined
 }
-export interface NewMessageParams {
+export interface NewMessageParams extends Saying {
   thread_id: string
   message: { role?: string | undefined; parts: { type: 'text'; text: string }[] }
   payload?: unknown
   artifacts?: ArtifactInput[] | undefined
-  metadata?: WriteMetadata | undefined
 }
-export interface HandoffResult extends ThreadCommon {
+export interface HandoffResult extends SaidResult {
   message_id: string
   sequence_no: number
   revision_id: string
   artifact_ids: string[]
   similar: string[]
-  warnings: string[]
 }
-export interface MessageResult extends ThreadCommon {
+export interface MessageResult extends SaidResult {
   message_id: string
   sequence_no: number
   artifact_ids: string[]
@@ -79,11 +87,53 @@ export interface GetThreadParams {
   mark_read?: boolean | undefined
 }
 export interface ListThreadsParams {
+  /** Default: pending and accepted; where something is looked for: all. */
   status?: Status[] | undefined
   side?: Side | undefined
   cursor?: string | undefined
   limit?: number | undefined
   wait_s?: number | undefined
+  /** Words to look for in all that this device can read. Where it is there, even empty, the answer is of search: best first, or newest first. */
+  query?: string | undefined
+  /** Handle of the teammate who sent or received it. */
+  with?: string | undefined
+  /** Newest activity at that time or later, or earlier: RFC 3339, or a date in UTC. */
+  since?: Time | undefined
+  until?: Time | undefined
+}
+export type MatchField =
+  | 'summary'
+  | 'objective'
+  | 'record'
+  | 'question'
+  | 'proposed_action'
+  | 'message'
+  | 'result'
+  | 'reason'
+  | 'note'
+  | 'annotation'
+  | 'artifact_name'
+  | 'artifact_text'
+/** Where something that was looked for stands. */
+export interface MatchView {
+  field: MatchField
+  entry_id: string
+  /** The revision that says so, or that carries the artifact. */
+  revision_id?: string
+  artifact_id?: string
+  /** A later revision has something else in its place. */
+  replaced: boolean
+  from: Party
+  /** Some words around it. */
+  excerpt: Content<string>
+}
+export interface FoundView {
+  /** The current revision. */
+  revision_id: string
+  /** The higher the better, within one search; 0 where no words are looked for. */
+  score: number
+  /** Why it was found, the weightiest first. */
+  matches: MatchView[]
 }
 export interface AcceptParams {
   thread_id: string
@@ -92,16 +142,15 @@ export interface AcceptParams {
 }
 /** The whole thread, and what a receiver has to check before working on it. */
 export type AcceptResult = ThreadView & { checklist: string[] }
-export interface CompleteParams {
+export interface CompleteParams extends Saying {
   thread_id: string
   result_summary: string
   outcome?: Outcome | undefined
   artifacts?: ArtifactInput[] | undefined
-  metadata?: WriteMetadata | undefined
 }
 /** Whole fields of the record that are to be replaced; what is left out stays. */
 export type RecordChanges = { [F in keyof ContinuityRecord]?: ContinuityRecord[F] | undefined }
-export interface ContinueParams {
+export interface ContinueParams extends Saying {
   thread_id: string
   /** The revision that was read, or all heads of a fork. */
   expected_revision_id: string | string[]
@@ -111,16 +160,14 @@ export interface ContinueParams {
   note?: string | undefined
   /** Annotations that this revision settles. */
   resolves?: string[] | undefined
-  metadata?: WriteMetadata | undefined
 }
-export interface ContinueResult extends ThreadCommon {
+export interface ContinueResult extends SaidResult {
   revision_id: string
   /** The revisions that it replaces. */
   parents: string[]
   artifact_ids: string[]
   /** Annotations that it resolved. */
   resolved: string[]
-  warnings: string[]
 }
 /** A quotation with what stands around it. */
 export interface Selector {
@@ -128,7 +175,7 @@ export interface Selector {
   prefix?: string | undefined
   suffix?: string | undefined
 }
-export interface AnnotateParams {
+export interface AnnotateParams extends Saying {
   thread_id: string
   revision_id: string
   body: string
@@ -136,25 +183,22 @@ export interface AnnotateParams {
   selector?: Selector | undefined
   /** A participant's handle. It grants nothing. */
   assignee?: string | undefined
-  metadata?: WriteMetadata | undefined
 }
-export interface AnnotateResult extends ThreadCommon {
+export interface AnnotateResult extends SaidResult {
   annotation_id: string
 }
-export interface ResolveParams {
+export interface ResolveParams extends Saying {
   thread_id: string
   annotation_id: string
   resolved_revision_id: string
   note?: string | undefined
-  metadata?: WriteMetadata | undefined
 }
-export interface ResolveResult extends ThreadCommon {
+export interface ResolveResult extends SaidResult {
   annotation: AnnotationView
 }
-export interface CancelParams {
+export interface CancelParams extends Saying {
   thread_id: string
   reason?: string | undefined
-  metadata?: WriteMetadata | undefined
 }
 export interface ArtifactParams {
   thread_id: string
@@ -177,14 +221,13 @@ export type ArtifactSlice = {
   encoding: 'utf8' | 'base64'
   content: Content<string>
 }
-export interface VerdictParams {
+export interface VerdictParams extends Saying {
   thread_id: string
   /** Full digest of the proposed action, hex. */
   digest: string
   reason?: string | undefined
-  metadata?: WriteMetadata | undefined
 }
-export interface VerdictResult extends ThreadCommon {
+export interface VerdictResult extends SaidResult {
   verdict: Verdict
 }
 export interface ShareParams {

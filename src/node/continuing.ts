@@ -26,6 +26,7 @@ import { matchId, requireThread, requireWriter } from './membership.ts'
 import { annotationView } from './record-view.ts'
 import { EMPTY_RECORD } from './record-shape.ts'
 import { annotationsOf, type Revision, revisionsOf, show } from './records.ts'
+import { outgoing } from './outgoing.ts'
 import { annotationBody, noteBody, revisionBody } from './said.ts'
 import { type Thread, threadDevices } from './threads.ts'
 import { stateOf } from './tracker.ts'
@@ -52,7 +53,8 @@ export function createContinuing({ held, rate, publishIn }: Writing): Continuing
   return {
     continueHandoff(params, caller) {
       const { expected_revision_id: expected, resolves = [] } = params
-      return once(held, { method: 'continue', params, caller }, async (turn) => {
+      const says = outgoing(params)
+      return once(held, { method: 'continue', params, caller, says }, async (turn) => {
         const thread = await requireWritable(params.thread_id, 'continue')
         requireRevisions(thread, Array.isArray(expected) ? expected : [expected])
         const revisions = await revisionsOf(held, thread)
@@ -63,6 +65,7 @@ export function createContinuing({ held, rate, publishIn }: Writing): Continuing
         const annotations = resolves.map((typed) => requireAnnotation(thread, typed))
         requireTurnsLeft(thread)
         rate.check(caller.session)
+        const warnings = await says.check()
         // A fork of more heads than one revision may name takes several.
         const base = heads
           .map(({ node }) => node.entry.id)
@@ -80,13 +83,14 @@ export function createContinuing({ held, rate, publishIn }: Writing): Continuing
           parents: base.map((id) => textId('revision', id)),
           artifact_ids: body.artifacts.map(artifactTextId),
           resolved: annotations.map((id) => textId('annotation', id)),
-          warnings: adviceOn(body.record, carried),
+          warnings: [...warnings, ...adviceOn(body.record, carried)],
         }
       })
     },
 
     annotate(params, caller) {
-      return once(held, { method: 'annotate', params, caller }, async (turn) => {
+      const says = outgoing(params)
+      return once(held, { method: 'annotate', params, caller, says }, async (turn) => {
         const thread = await requireWritable(params.thread_id, 'annotate')
         const revisions = await revisionsOf(held, thread)
         const id = requireRevision(thread, params.revision_id)
@@ -98,25 +102,28 @@ export function createContinuing({ held, rate, publishIn }: Writing): Continuing
         if (body.selector) requireQuoted(body.selector, artifact ? textOf(artifact.artifact) : wordsOf(revision))
         requireTurnsLeft(thread)
         rate.check(caller.session)
+        const warnings = await says.check()
         const target = artifact?.node.entry.id ?? id
         const { node } = publishIn(turn, thread, { kind: 'annotate', ctl: { target }, body })
-        return { ...commonView(held, thread), annotation_id: textId('annotation', node.entry.id) }
+        return { ...commonView(held, thread), warnings, annotation_id: textId('annotation', node.entry.id) }
       })
     },
 
     resolve(params, caller) {
       const body = noteBody(params)
-      return once(held, { method: 'resolve', params, caller }, async (turn) => {
+      const says = outgoing(params)
+      return once(held, { method: 'resolve', params, caller, says }, async (turn) => {
         const thread = await requireWritable(params.thread_id, 'resolve annotations of')
         const annotation = requireAnnotation(thread, params.annotation_id)
         const revision = requireRevision(thread, params.resolved_revision_id)
         requireTurnsLeft(thread)
         rate.check(caller.session)
+        const warnings = await says.check()
         publishIn(turn, thread, { kind: 'resolve', ctl: { annotation, revision }, body })
         const { cut } = stateOf(thread.tracker, thread.graph)
         const resolved = annotationsOf(thread, cut).find(({ node }) => node.entry.id === annotation)
         if (!resolved) throw new Error('the annotation that was resolved is there')
-        return { ...commonView(held, thread), annotation: await annotationView(held, thread, resolved) }
+        return { ...commonView(held, thread), warnings, annotation: await annotationView(held, thread, resolved) }
       })
     },
   }

@@ -22,7 +22,7 @@ import type {
   MessageResult,
   NewHandoffParams,
   NewMessageParams,
-  ThreadCommon,
+  SaidResult,
   VerdictParams,
   VerdictResult,
 } from './api.ts'
@@ -36,8 +36,9 @@ import { once } from './idempotency.ts'
 import { noKeys, requireMember, requireRecipient, requireThread, requireWriter } from './membership.ts'
 import { publishCreate } from './publish.ts'
 import { markRead } from './reading.ts'
+import { outgoing } from './outgoing.ts'
 import { handoffBody, messageBody, reasonBody, resultBody } from './said.ts'
-import { textHash } from './settle.ts'
+import { gistOf, nearness } from './search-similar.ts'
 import { createOf, type Thread } from './threads.ts'
 import { stateOf } from './tracker.ts'
 import { commonView, threadView } from './view.ts'
@@ -48,8 +49,8 @@ export interface Handoffs {
   sendHandoff(params: NewHandoffParams, caller: Caller): Promise<HandoffResult>
   sendMessage(params: NewMessageParams, caller: Caller): Promise<MessageResult>
   accept(params: AcceptParams, caller: Caller): Promise<AcceptResult>
-  complete(params: CompleteParams, caller: Caller): Promise<ThreadCommon>
-  cancel(params: CancelParams, caller: Caller): Promise<ThreadCommon>
+  complete(params: CompleteParams, caller: Caller): Promise<SaidResult>
+  cancel(params: CancelParams, caller: Caller): Promise<SaidResult>
   decide(verdict: Verdict, params: VerdictParams, caller: Caller): Promise<VerdictResult>
 }
 
@@ -59,15 +60,17 @@ export function createHandoffs(writing: Writing): Handoffs {
   return {
     async sendHandoff(params, caller) {
       const body = handoffBody(params)
+      const says = outgoing(params)
       requireWriter(held)
       const prepared = await prepareKey(held, params.recipient)
-      return once(held, { method: 'message/send', params, caller }, async (turn) => {
+      return once(held, { method: 'message/send', params, caller, says }, async (turn) => {
         requireWriter(held)
         const recipient = requireRecipient(held, params.recipient)
         if (!prepared) throw noKeys(held, recipient)
         const parent =
           params.parent_thread_id === undefined ? null : (await requireThread(held, params.parent_thread_id)).id
         rate.check(caller.session)
+        const warnings = await says.check()
         const action = body.proposed_action
         const similar = similarThreads(held, recipient, body.summary)
         const ctl = {
@@ -95,6 +98,7 @@ export function createHandoffs(writing: Writing): Handoffs {
           artifact_ids: body.artifacts.map(artifactTextId),
           similar,
           warnings: [
+            ...warnings,
             ...unwrapped.map(
               (device) =>
                 `${deviceLabel(held.workspace, device.key)} cannot read this: its encryption key is not here yet.`,
@@ -107,16 +111,19 @@ export function createHandoffs(writing: Writing): Handoffs {
 
     async sendMessage(params, caller) {
       const body = messageBody(params)
-      return once(held, { method: 'message/send', params, caller }, async (turn) => {
+      const says = outgoing(params, 'body')
+      return once(held, { method: 'message/send', params, caller, says }, async (turn) => {
         requireWriter(held)
         const thread = await requireThread(held, params.thread_id)
         requireOpen(held, thread)
         requireSide(held, thread, ['sender', 'recipient'], 'write')
         requireTurnsLeft(thread)
         rate.check(caller.session)
+        const warnings = await says.check()
         const { node } = publishIn(turn, thread, { kind: 'message', ctl: {}, body })
         return {
           ...commonView(held, thread),
+          warnings,
           message_id: textId('message', node.entry.id),
           sequence_no: node.number ?? 0,
           artifact_ids: body.artifacts.map(artifactTextId),
@@ -150,7 +157,8 @@ export function createHandoffs(writing: Writing): Handoffs {
 
     async complete(params, caller) {
       const body = resultBody(params)
-      return once(held, { method: 'complete', params, caller }, async (turn) => {
+      const says = outgoing(params)
+      return once(held, { method: 'complete', params, caller, says }, async (turn) => {
         requireWriter(held)
         const thread = await requireThread(held, params.thread_id)
         requireOpen(held, thread)
@@ -164,14 +172,16 @@ export function createHandoffs(writing: Writing): Handoffs {
         if (outcome === 'done' && createOf(thread)?.header.ctl.action && verdictOf(thread.graph) !== 'approved')
           throw approvalRequired(thread)
         rate.check(caller.session)
+        const warnings = await says.check()
         publishIn(turn, thread, { kind: 'complete', ctl: { outcome }, body })
-        return commonView(held, thread)
+        return { ...commonView(held, thread), warnings }
       })
     },
 
     async cancel(params, caller) {
       const body = reasonBody('cancel', params)
-      return once(held, { method: 'tasks/cancel', params, caller }, async (turn) => {
+      const says = outgoing(params)
+      return once(held, { method: 'tasks/cancel', params, caller, says }, async (turn) => {
         requireWriter(held)
         const thread = await requireThread(held, params.thread_id)
         requireOpen(held, thread)
@@ -183,14 +193,16 @@ export function createHandoffs(writing: Writing): Handoffs {
           })
         }
         rate.check(caller.session)
+        const warnings = await says.check()
         publishIn(turn, thread, { kind: 'cancel', ctl: {}, body })
-        return commonView(held, thread)
+        return { ...commonView(held, thread), warnings }
       })
     },
 
     async decide(verdict, params, caller) {
       const body = reasonBody('approve', params)
-      return once(held, { method: verdict, params, caller }, async (turn) => {
+      const says = outgoing(params)
+      return once(held, { method: verdict, params, caller, says }, async (turn) => {
         requireWriter(held)
         const thread = await requireThread(held, params.thread_id)
         requireOpen(held, thread)
@@ -207,8 +219,9 @@ export function createHandoffs(writing: Writing): Handoffs {
           })
         }
         rate.check(caller.session)
+        const warnings = await says.check()
         publishIn(turn, thread, { kind: 'approve', ctl: { action, verdict }, body })
-        return { ...commonView(held, thread), verdict: verdictOf(thread.graph) ?? verdict }
+        return { ...commonView(held, thread), warnings, verdict: verdictOf(thread.graph) ?? verdict }
       })
     },
   }
@@ -267,13 +280,19 @@ async function prepareKey(held: Held, handle: string): Promise<PreparedKey | und
   }
 }
 
-/** Open handoffs to the same member with the same text. */
+const SIMILAR_COUNT_MAX = 5
+
+/** Open handoffs to the same member that say nearly the same, the nearest first. */
 function similarThreads(held: Held, recipient: Member, summary: string): string[] {
-  const wanted = textHash(summary)
-  return [...held.facts].flatMap(([thread, facts]) => {
-    const isSame = facts.open && facts.side === 'out' && facts.recipient === recipient.id && facts.textHash === wanted
-    return isSame ? [textId('thread', thread)] : []
+  const wanted = gistOf(summary)
+  const near = [...held.facts].flatMap(([thread, { gist, recipient: of }]) => {
+    const how = gist === null || of !== recipient.id ? undefined : nearness(wanted, gist)
+    return how === undefined ? [] : [{ thread, how }]
   })
+  return near
+    .toSorted((a, b) => b.how - a.how)
+    .slice(0, SIMILAR_COUNT_MAX)
+    .map(({ thread }) => textId('thread', thread))
 }
 
 function approvalRequired(thread: Thread): ApiError {

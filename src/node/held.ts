@@ -8,6 +8,7 @@ import type { System } from '../system.ts'
 import type { NodeEvent } from './api.ts'
 import { createBuckets } from './buckets.ts'
 import { addCarried, type Carried, emptyCarried } from './carry.ts'
+import { createDue, type Due } from './search-due.ts'
 import { DEFAULT_QUOTAS, type Quotas } from './quotas.ts'
 import {
   getArrival,
@@ -30,11 +31,15 @@ import { loadWorkspace, type Workspace } from './workspace.ts'
 export interface ThreadFacts {
   headsDigest: Hex
   side: ThreadRow['side']
+  status: ThreadRow['status']
   open: boolean
+  /** Arrival number of the newest news, and when that was, ms. */
+  arrival: number
+  updatedAt: number
   sender: Hex
   recipient: Hex
-  /** Hash of the summary's text. */
-  textHash: Hex | null
+  /** Of the summary of an open handoff that was sent from here. */
+  gist: string | null
   unread: number
   recovering: boolean
   lacking: boolean
@@ -81,6 +86,8 @@ export interface Held {
   readonly recovery: { met: ReadonlySet<Hex> | undefined }
   /** The newest own entry that came from elsewhere and was never written here: another machine has this key. */
   readonly twin: { seen: TwinRow | undefined }
+  /** Threads whose words have to be indexed. */
+  readonly due: Due
   /** Why the last batch was not written, until one is. */
   readonly disk: { failure: StoreError | undefined }
   /** Refusals by name since the start. */
@@ -143,6 +150,7 @@ export async function openHeld(options: {
     proofs: { next: await nextRefused(store) },
     recovery: { met: met && new Set(met) },
     twin: { seen: await getTwin(store) },
+    due: createDue(),
     disk: { failure: undefined },
     refusals: new Map(),
     turn(task) {
@@ -187,21 +195,29 @@ export async function openHeld(options: {
 }
 
 export function factsOf(row: ThreadRow): ThreadFacts {
-  const { side, sender, recipient, textHash, unread, recovering, lacking, forked, foreign } = row
-  const open = row.status === 'pending' || row.status === 'accepted'
+  const { side, status, arrival, updatedAt, sender, recipient, unread, recovering, lacking, forked, foreign } = row
+  const open = status === 'pending' || status === 'accepted'
   return {
     headsDigest: headsDigest(row.heads),
     side,
+    status,
     open,
+    arrival,
+    updatedAt,
     sender,
     recipient,
-    textHash,
+    gist: open && side === 'out' ? row.gist : null,
     unread,
     recovering,
     lacking,
     forked,
     foreign,
   }
+}
+
+/** Whether this node's member has something to do with a thread at all. Whether this device may read it, its entries say. */
+export function isListed({ side }: ThreadFacts): boolean {
+  return side !== null
 }
 
 export function outboxOf(held: Held, device: Hex): Map<Hex, Hex> {

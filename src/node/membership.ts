@@ -2,7 +2,7 @@
 import { devicesOf, type Hex, type IdSort, ID_PREFIXES, type Member, textId } from '../../protocol/index.ts'
 import { ApiError } from './api-error.ts'
 import type { Party, Trust } from './api.ts'
-import type { Held } from './held.ts'
+import { type Held, isListed } from './held.ts'
 import { createOf, sideOf, type Thread } from './threads.ts'
 import { deviceLabel, handleOf, memberOfDevice, ownDevice, ownMember, resolveHandle, rosterOf } from './workspace.ts'
 
@@ -133,14 +133,21 @@ function unknownThread(): ApiError {
   })
 }
 
+/** Whether this device takes part in a thread: whatever shows anything of one asks this. */
+export function mayRead(held: Held, thread: Thread): boolean {
+  const facts = held.facts.get(thread.id)
+  if (!facts || !isListed(facts)) return false
+  return createOf(thread) !== undefined && sideOf(thread, held.workspace.key.public) !== undefined
+}
+
 /** The thread that an id, or its unambiguous beginning, names, if this device takes part in it. Unknown and not one's own look alike. */
 export async function requireThread(held: Held, typed: string): Promise<Thread> {
-  const mine = [...held.facts].flatMap(([id, facts]) => (facts.side === null ? [] : [id]))
+  const mine = [...held.facts].flatMap(([id, facts]) => (isListed(facts) ? [id] : []))
   const [id, ...others] = matchId('thread', typed, mine)
   if (others.length > 0)
     throw new ApiError('invalid_params', 'Several threads begin like this.', { hint: 'Give more of the id.' })
   if (id === undefined) throw unknownThread()
   const thread = await held.threads.load(id)
-  if (!createOf(thread) || !sideOf(thread, held.workspace.key.public)) throw unknownThread()
+  if (!mayRead(held, thread)) throw unknownThread()
   return thread
 }

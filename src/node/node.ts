@@ -20,6 +20,7 @@ import { createPeers } from './peers.ts'
 import { DEFAULT_QUOTAS, type Quotas } from './quotas.ts'
 import { getThread, listThreads, readArtifact } from './reading.ts'
 import { clearLists, hasLists, rebuildLists } from './rebuild.ts'
+import { createSearch, isSearch } from './search.ts'
 import { countStart, type StartMark } from './recovery.ts'
 import { setRole } from './roles.ts'
 import { openSessions } from './sessions.ts'
@@ -114,6 +115,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   })
   const handoffs = createHandoffs(writing)
   const continuing = createContinuing(writing)
+  const search = createSearch(held)
   const sharing = createSharing(writing)
   const sessions = await openSessions(held)
   const team = createTeam({
@@ -130,6 +132,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   await peers.start((stream) => invites.onJoin(stream))
   await invites.start()
   mailboxes?.start()
+  await search.start()
   const cancelHousekeeping = system.clock.every(HOUSEKEEPING_MS, () => {
     dropOldReceipts(held).catch((error: unknown) => system.log.warn('old receipts stay', { error: String(error) }))
     dropExpired(held).catch((error: unknown) => system.log.warn('old carried bodies stay', { error: String(error) }))
@@ -144,7 +147,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     sendHandoff: (params, caller) => handoffs.sendHandoff(params, caller),
     sendMessage: (params, caller) => handoffs.sendMessage(params, caller),
     getThread: (params) => getThread(held, params),
-    listThreads: (params, signal) => listThreads(held, params, signal),
+    listThreads: (params, signal) => (isSearch(params) ? search.list(params) : listThreads(held, params, signal)),
     accept: (params, caller) => handoffs.accept(params, caller),
     complete: (params, caller) => handoffs.complete(params, caller),
     cancel: (params, caller) => handoffs.cancel(params, caller),
@@ -188,6 +191,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       await invites.stop()
       mailboxes?.stop()
       await peers.stop()
+      await search.stop()
       // Whatever is being written ends before the store closes.
       await held.turn(async () => undefined).catch(() => undefined)
       if (startMark) {

@@ -129,7 +129,8 @@ async function inboxPage(held: Held, params: ListThreadsParams): Promise<InboxPa
   return { items, timed_out: false }
 }
 
-function inboxItem(held: Held, thread: Hex, row: ThreadRow): InboxItem {
+/** A thread as lists show it. */
+export function inboxItem(held: Held, thread: Hex, row: ThreadRow): InboxItem {
   const { preview } = row
   return {
     thread_id: textId('thread', thread),

@@ -9,7 +9,7 @@ import { decodeRow, putArrival, putMet, readThreadRows } from './rows.ts'
 import { settle } from './settle.ts'
 
 /** Counts up whenever the form of a list changes. */
-const LISTS_VERSION = 4
+const LISTS_VERSION = 5
 const LISTS_KEY = 'lists'
 
 /** Whether the lists are of this form and may be trusted. */
@@ -33,7 +33,7 @@ export async function clearLists(store: Store): Promise<void> {
   const writes: Write[] = [putArrival(arrival)]
   for await (const [thread] of readThreadRows(store))
     if (!threads.has(thread)) writes.push({ type: 'del', space: 'thread', key: thread })
-  for (const space of ['inbox', 'outbox', 'carried'] satisfies Space[])
+  for (const space of ['inbox', 'outbox', 'carried', 'search'] satisfies Space[])
     for await (const [key] of store.range(space)) writes.push({ type: 'del', space, key })
   await store.batch(writes)
 }

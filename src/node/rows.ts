@@ -1,4 +1,4 @@
-/** What lies in the store: keys and values of every space. The only file that knows their form. */
+/** What lies in the store: keys and values of every space but search. The only file that knows their form. */
 import {
   decodeCanonical,
   encodeCanonical,
@@ -76,8 +76,8 @@ export interface ThreadRow {
   read: number
   /** Beginning of the newest readable text. */
   preview: { text: string; mine: boolean; device?: Hex } | null
-  /** Hash of the summary's text, to find the same one again. */
-  textHash: Hex | null
+  /** What the summary is about, to find a handoff that is nearly the same. */
+  gist: string | null
   /**
    * Own entries may have been lost here with a part of the disk. Nothing is written into the thread
    * until a device of the other side, which holds them, has been in sync: else this device would

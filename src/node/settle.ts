@@ -7,13 +7,14 @@ import {
   type Node,
   PREVIEW_LENGTH_CHARS_MAX,
   receiptOf,
-  hash,
   textId,
 } from '../../protocol/index.ts'
 import { dropUnawaited, lacksForOthers } from './carry.ts'
 import { openSealed } from './contents.ts'
 import { cursorOf, factsOf, type Held, outboxOf, type Turn } from './held.ts'
 import { dropInbox, dropOutbox, putInbox, putOutbox, putThreadRow, type ThreadRow } from './rows.ts'
+import { markDue } from './search-due.ts'
+import { gistOf } from './search-similar.ts'
 import { createOf, missingBodies, sideOf, type Thread, threadDevices } from './threads.ts'
 import { stateOf } from './tracker.ts'
 import { memberOfDevice, ownMember } from './workspace.ts'
@@ -22,6 +23,9 @@ import { memberOfDevice, ownMember } from './workspace.ts'
 const UNREAD: ReadonlySet<Kind> = new Set(['create', 'message', 'revise', 'complete'])
 /** Receipts and key changes move no thread up in the inbox. */
 const NO_NEWS: ReadonlySet<Kind> = new Set(['ack', 'wrap', 'fence'])
+
+/** Kinds that change nothing that can be searched. A key change may: the key may open what was here before. */
+const NO_WORDS: ReadonlySet<Kind> = new Set(['accept', 'ack', 'fence'])
 
 /** An entry that was just taken in, with its sealed body if that came along. */
 export interface Gained {
@@ -69,6 +73,13 @@ export function settle(held: Held, turn: Turn, thread: Thread, gained: readonly 
   next.foreign = next.side === null ? withForeign(held, row.foreign, gained) : []
   dropUnawaited(held, turn, thread)
   thread.row = next
+  if (gained.some(({ node }) => !NO_WORDS.has(node.entry.header.kind)))
+    markDue(
+      held,
+      turn,
+      thread,
+      gained.some(({ node }) => node.entry.header.dev === held.workspace.key.public),
+    )
   turn.writes.push(putThreadRow(thread.id, next))
   if (next.arrival !== row.arrival) {
     if (row.arrival > 0) turn.writes.push(dropInbox(row.arrival))
@@ -104,7 +115,7 @@ export function newRow(held: Held, thread: Thread): ThreadRow {
     unread: 0,
     read: 0,
     preview: null,
-    textHash: null,
+    gist: null,
     recovering: isLost(held, thread),
     forked: [],
     lacking: false,
@@ -153,7 +164,7 @@ export function applyPreview(
   let text: string | undefined
   if (opened.kind === 'create') {
     text = opened.body.summary
-    row.textHash = textHash(text)
+    row.gist = gistOf(text)
   } else if (opened.kind === 'message') text = opened.body.body
   else if (opened.kind === 'complete') text = opened.body.result_summary
   if (text) {
@@ -166,10 +177,6 @@ export function applyPreview(
 function firstChars(text: string, count: number): string {
   const cut = text.slice(0, count)
   return cut.isWellFormed() ? cut : cut.slice(0, -1)
-}
-
-export function textHash(text: string): Hex {
-  return hash('payload', [text])
 }
 
 /** Puts own entries into the outbox of each of the devices that has not acknowledged them. Receipts are not acknowledged in turn. */

@@ -25,7 +25,7 @@ import { wantedToCarry } from './carry.ts'
 import type { Asking } from './asking.ts'
 import { countRefusal, type Held, type ThreadFacts } from './held.ts'
 import { createOutbound } from './outbound.ts'
-import { missingBodies, sideOf, type Thread, threadDevices } from './threads.ts'
+import { missingBodies, sideOf, type Thread, threadDevices, tipsOf } from './threads.ts'
 import { heldPrekeysDigest, memberOfDevice, rosterOf, rosterSuffix } from './workspace.ts'
 import { takePrekeys, takeRoster } from './workspace-news.ts'
 
@@ -127,6 +127,10 @@ export function createSyncSession(options: SyncOptions): SyncSession {
         return out.answer(`want ${message.th}`, () => wantedBodies(message))
       case 'bodies':
         return onBodies(message)
+      case 'want-chunks':
+        return say({ t: 'chunks', th: message.th, items: message.ids.map((id) => [id, null]) })
+      case 'chunks':
+        return say({ t: 'got' })
       case 'carried':
         return onCarried(message)
       case 'heads':
@@ -368,16 +372,6 @@ export function createSyncSession(options: SyncOptions): SyncSession {
     tellAll: sayHello,
     close: () => stream.close(),
   }
-}
-
-/** All tips of each device's chain: one, unless it forked. */
-function tipsOf(thread: Thread): [device: Hex, seq: number, entry: Hex][] {
-  const tips: [Hex, number, Hex][] = []
-  for (const [device, nodes] of thread.graph.byDevice) {
-    const inner = new Set(nodes.map((node) => node.entry.header.prev))
-    for (const { entry } of nodes) if (!inner.has(entry.id)) tips.push([device, entry.header.seq, entry.id])
-  }
-  return tips
 }
 
 function inBatches<T>(items: readonly T[], size: (item: T) => number): T[][] {

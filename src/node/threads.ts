@@ -43,6 +43,8 @@ export interface Thread {
 export interface Threads {
   /** The thread, empty where nothing of it is held. */
   load(id: Hex): Promise<Thread>
+  /** The thread as the store has it, in a copy of its own that is not kept. */
+  read(id: Hex): Promise<Thread>
   /** The thread of an entry, among those in memory. */
   threadOf(entry: Hex): Hex | undefined
   /** Keeps a thread that was just begun. */
@@ -67,6 +69,7 @@ export function createThreads(store: Store, log: RosterLog): Threads {
       }
       return thread
     },
+    read: (id) => readThread(store, log, id),
     threadOf(entry) {
       for (const thread of cached.values()) if (thread.graph.byId.has(entry)) return thread.id
       return undefined
@@ -153,4 +156,14 @@ export function missingBodies(thread: Thread): Hex[] {
 
 export function receivedAt(thread: Thread, entry: Hex): number {
   return thread.arrivals.get(entry)?.at ?? 0
+}
+
+/** All tips of each device's chain: one, unless it forked. */
+export function tipsOf(thread: Thread): [device: Hex, seq: number, entry: Hex][] {
+  const tips: [Hex, number, Hex][] = []
+  for (const [device, nodes] of thread.graph.byDevice) {
+    const inner = new Set(nodes.map((node) => node.entry.header.prev))
+    for (const { entry } of nodes) if (!inner.has(entry.id)) tips.push([device, entry.header.seq, entry.id])
+  }
+  return tips
 }

@@ -9,7 +9,7 @@ import type {
   NewHandoffParams,
   NewMessageParams,
   NodeEvent,
-  ThreadCommon,
+  SaidResult,
 } from '../node/api.ts'
 import { parseEvents } from './event-stream.ts'
 import { tooLarge } from './refusals.ts'
@@ -39,6 +39,7 @@ export type {
   Party,
   RecordView,
   RevisionView,
+  SaidResult,
   Scope,
   Teammate,
   ThreadCommon,
@@ -86,7 +87,7 @@ export interface RpcCall {
   (method: 'message/send', params: NewHandoffParams, options?: CallOptions): Promise<HandoffResult>
   (method: 'message/send', params: NewMessageParams, options?: CallOptions): Promise<MessageResult>
   (method: 'tasks/update', params: AcceptUpdate, options?: CallOptions): Promise<AcceptResult>
-  (method: 'tasks/update', params: CompleteUpdate, options?: CallOptions): Promise<ThreadCommon>
+  (method: 'tasks/update', params: CompleteUpdate, options?: CallOptions): Promise<SaidResult>
   <M extends Exclude<MethodName, 'message/send' | 'tasks/update'>>(
     method: M,
     params: Methods[M]['params'],

@@ -1,6 +1,6 @@
 /** What the methods of the local interface take: the shape of each one's parameters. */
 import * as z from 'zod'
-import { ARTIFACT_READ_BYTES_MAX, INBOX_PAGE_COUNT_MAX, INBOX_WAIT_S_MAX } from '../../protocol/index.ts'
+import { ARTIFACT_READ_BYTES_MAX } from '../../protocol/index.ts'
 import type {
   AnnotateParams,
   ArtifactParams,
@@ -9,7 +9,6 @@ import type {
   GetThreadParams,
   InviteParams,
   JoinParams,
-  ListThreadsParams,
   NewHandoffParams,
   NewMessageParams,
   ResolveParams,
@@ -33,6 +32,9 @@ const metadata: z.ZodType<WriteMetadata | undefined> = z
   })
   .optional()
 
+/** What all calls take that say something. */
+const saying = { allow_secrets: z.boolean().optional(), metadata }
+
 const message = z
   .strictObject({
     role: shapes.id.optional(),
@@ -49,7 +51,7 @@ const newHandoff: z.ZodType<NewHandoffParams> = z.strictObject({
   proposed_action: shapes.proposedAction.optional(),
   record: shapes.record.optional(),
   parent_thread_id: shapes.id.optional(),
-  metadata,
+  ...saying,
 })
 
 const newMessage: z.ZodType<NewMessageParams> = z.strictObject({
@@ -57,7 +59,7 @@ const newMessage: z.ZodType<NewMessageParams> = z.strictObject({
   message,
   payload: shapes.payload.optional(),
   artifacts: shapes.artifacts.optional(),
-  metadata,
+  ...saying,
 })
 
 export const getThread: z.ZodType<GetThreadParams> = z.strictObject({
@@ -67,14 +69,6 @@ export const getThread: z.ZodType<GetThreadParams> = z.strictObject({
   compare_with: shapes.id.optional(),
   cursor: shapes.cursor.optional(),
   mark_read: z.boolean().optional(),
-})
-
-export const listThreads: z.ZodType<ListThreadsParams> = z.strictObject({
-  status: z.array(shapes.status).optional(),
-  side: shapes.side.optional(),
-  cursor: shapes.cursor.optional(),
-  limit: z.int().min(1).max(INBOX_PAGE_COUNT_MAX).optional(),
-  wait_s: z.number().min(0).max(INBOX_WAIT_S_MAX).optional(),
 })
 
 const accept: z.ZodType<AcceptUpdate> = z.strictObject({
@@ -90,13 +84,13 @@ const complete: z.ZodType<CompleteUpdate> = z.strictObject({
   result_summary: shapes.filledText,
   outcome: shapes.outcome.optional(),
   artifacts: shapes.artifacts.optional(),
-  metadata,
+  ...saying,
 })
 
 export const cancel: z.ZodType<CancelParams> = z.strictObject({
   thread_id: shapes.id,
   reason: shapes.text.optional(),
-  metadata,
+  ...saying,
 })
 
 export const readArtifact: z.ZodType<ArtifactParams> = z.strictObject({
@@ -113,7 +107,7 @@ const continueHandoff: z.ZodType<ContinueParams> = z.strictObject({
   artifacts: shapes.artifacts.optional(),
   note: shapes.text.optional(),
   resolves: shapes.annotationIds.optional(),
-  metadata,
+  ...saying,
 })
 
 export const annotate: z.ZodType<AnnotateParams> = z.strictObject({
@@ -123,7 +117,7 @@ export const annotate: z.ZodType<AnnotateParams> = z.strictObject({
   artifact_id: shapes.id.optional(),
   selector: shapes.selector.optional(),
   assignee: shapes.id.optional(),
-  metadata,
+  ...saying,
 })
 
 export const resolve: z.ZodType<ResolveParams> = z.strictObject({
@@ -131,14 +125,14 @@ export const resolve: z.ZodType<ResolveParams> = z.strictObject({
   annotation_id: shapes.id,
   resolved_revision_id: shapes.id,
   note: shapes.text.optional(),
-  metadata,
+  ...saying,
 })
 
 export const verdict: z.ZodType<VerdictParams> = z.strictObject({
   thread_id: shapes.id,
   digest: z.string().refine((value) => /^[0-9a-f]{64}$/.test(value), 'must be the full digest: 64 characters 0-9 a-f'),
   reason: shapes.text.optional(),
-  metadata,
+  ...saying,
 })
 
 export const share: z.ZodType<ShareParams> = z.strictObject({ thread_id: shapes.id, reader: shapes.id, metadata })

@@ -30,6 +30,7 @@ import type {
   NodeStatus,
   ResolveParams,
   ResolveResult,
+  SaidResult,
   RoleParams,
   RoleResult,
   Scope,
@@ -38,13 +39,13 @@ import type {
   ShareParams,
   ShareResult,
   Teammate,
-  ThreadCommon,
   ThreadView,
   TokenSession,
   VerdictParams,
   VerdictResult,
   WhoAmI,
 } from '../node/api.ts'
+import { parseList } from './list-params.ts'
 import {
   address,
   addresses,
@@ -56,7 +57,6 @@ import {
   invite,
   join,
   listTeammates,
-  listThreads,
   type NoParams,
   noParams,
   parseContinue,
@@ -110,8 +110,8 @@ export interface Methods {
   'message/send': { params: NewHandoffParams | NewMessageParams; result: HandoffResult | MessageResult }
   'tasks/get': { params: GetThreadParams; result: ThreadView }
   'tasks/list': { params: ListThreadsParams; result: InboxPage }
-  'tasks/update': { params: AcceptUpdate | CompleteUpdate; result: AcceptResult | ThreadCommon }
-  'tasks/cancel': { params: CancelParams; result: ThreadCommon }
+  'tasks/update': { params: AcceptUpdate | CompleteUpdate; result: AcceptResult | SaidResult }
+  'tasks/cancel': { params: CancelParams; result: SaidResult }
   'agents/list': {
     params: { role?: 'member' | 'reader' | undefined; cursor?: string | undefined }
     result: { items: Teammate[]; next_cursor?: string }
@@ -210,7 +210,7 @@ export const METHODS: { readonly [M in MethodName]: Method<M> } = {
   },
   'tasks/list': {
     changes: 'nothing',
-    parse: by(listThreads),
+    parse: parseList,
     run: ({ api }, { params, signal }) => api.listThreads(params, signal),
   },
   'tasks/update': {
@@ -222,8 +222,8 @@ export const METHODS: { readonly [M in MethodName]: Method<M> } = {
       if (params.status === 'accepted') {
         return api.accept({ thread_id, expected_revision_id: params.expected_revision_id, metadata }, caller)
       }
-      const { result_summary, outcome, artifacts } = params
-      return api.complete({ thread_id, result_summary, outcome, artifacts, metadata }, caller)
+      const { result_summary, outcome, artifacts, allow_secrets } = params
+      return api.complete({ thread_id, result_summary, outcome, artifacts, allow_secrets, metadata }, caller)
     },
   },
   'tasks/cancel': {

@@ -19,6 +19,7 @@ export const SPACES = [
   'outbox', // <device> <entry>: what that device has not acknowledged yet
   'carried', // <entry>: a sealed body that is kept for others
   'carrier', // <thread> <entry> <where>: who keeps an own entry for others, as far as it was observed
+  'search', // the index of what this device can read: see src/node/search-rows.ts
   'receipt', // <session member> <key>: idempotency key → payload hash → result
   'peer', // <device>: last addresses, last seen
   'refused', // a small ring of refused entries, kept as proof

@@ -240,3 +240,14 @@ describe('a refusal', () => {
     )
   })
 })
+
+describe('what only a human decides', () => {
+  it('has no parameter in any tool: no agent sends what looks like a secret', async () => {
+    const { agent } = await connected()
+    for (const { name, inputSchema } of TOOLS) {
+      expect(JSON.stringify(inputSchema)).not.toContain('allow_secrets')
+      const { text } = await agent.tool(name, { allow_secrets: true })
+      expect(text, name).toMatch(/^invalid_params -32602: .*allow_secrets is not a known field/)
+    }
+  })
+})

@@ -254,7 +254,7 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
         const body = params.message.parts.map((part) => part.text).join('\n\n')
         const sequence = view.entries.length + 1
         view.entries.push(entry(sequence, BOB, { own: { body } }))
-        return { ...common(view), message_id: `msg_${sequence}`, sequence_no: sequence, artifact_ids: [] }
+        return { ...common(view), message_id: `msg_${sequence}`, sequence_no: sequence, artifact_ids: [], warnings: [] }
       })
     },
     async getThread(params) {
@@ -301,11 +301,11 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
     },
     async complete(params, caller) {
       await enter('complete', params, { caller })
-      return once('complete', params, () => common(move(open(params.thread_id), 'completed')))
+      return once('complete', params, () => ({ ...common(move(open(params.thread_id), 'completed')), warnings: [] }))
     },
     async cancel(params, caller) {
       await enter('cancel', params, { caller })
-      return once('cancel', params, () => common(move(open(params.thread_id), 'cancelled')))
+      return once('cancel', params, () => ({ ...common(move(open(params.thread_id), 'cancelled')), warnings: [] }))
     },
     ...recordCalls({
       enter,
@@ -337,11 +337,11 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
     },
     async approve(params, caller) {
       await enter('approve', params, { caller })
-      return { ...common(open(params.thread_id)), verdict: 'approved' }
+      return { ...common(open(params.thread_id)), warnings: [], verdict: 'approved' }
     },
     async reject(params, caller) {
       await enter('reject', params, { caller })
-      return { ...common(open(params.thread_id)), verdict: 'rejected' }
+      return { ...common(open(params.thread_id)), warnings: [], verdict: 'rejected' }
     },
     async share(params, caller) {
       await enter('share', params, { caller })
