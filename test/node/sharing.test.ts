@@ -85,6 +85,8 @@ describe('a reader', () => {
     expect(read.entries.every(({ mine, content }) => !mine && content?.own === undefined)).toBe(true)
     const slice = await carol.node.readArtifact({ thread_id, artifact_id })
     expect(plain(slice.content)).toContain('+b')
+    const found = await carol.node.listThreads({ query: 'beginning', side: 'reader' })
+    expect(found.items.map((one) => one.thread_id)).toEqual([thread_id])
     const item = await inboxItem(carol, thread_id)
     expect(plain(item?.preview)).toBe('an answer')
     expect(item?.preview_from).toMatchObject({ handle: 'frank@acme', device: 'frank/frank-laptop' })
