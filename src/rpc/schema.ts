@@ -194,11 +194,15 @@ async function stop(
   })
 }
 
+/** Sending what looks like a secret is a human's to decide. */
+function says(params: object): Change {
+  return 'allow_secrets' in params && params.allow_secrets === true ? 'human' : 'handoffs'
+}
+
 /** The table. Parsing is whole before anything of the node is asked. */
 export const METHODS: { readonly [M in MethodName]: Method<M> } = {
   'message/send': {
-    changes: 'handoffs',
-
+    changes: says,
     parse: parseSend,
     run: ({ api }, { params, caller }) =>
       'recipient' in params ? api.sendHandoff(params, caller) : api.sendMessage(params, caller),
@@ -214,8 +218,7 @@ export const METHODS: { readonly [M in MethodName]: Method<M> } = {
     run: ({ api }, { params, signal }) => api.listThreads(params, signal),
   },
   'tasks/update': {
-    changes: 'handoffs',
-
+    changes: says,
     parse: parseUpdate,
     run: ({ api }, { params, caller }) => {
       const { thread_id, metadata } = params
@@ -227,7 +230,7 @@ export const METHODS: { readonly [M in MethodName]: Method<M> } = {
     },
   },
   'tasks/cancel': {
-    changes: 'handoffs',
+    changes: says,
     parse: by(cancel),
     run: ({ api }, { params, caller }) => api.cancel(params, caller),
   },
@@ -262,18 +265,17 @@ export const METHODS: { readonly [M in MethodName]: Method<M> } = {
     run: ({ api }, { params, signal }) => api.readArtifact(params, signal),
   },
   'relay/continue': {
-    changes: 'handoffs',
-
+    changes: says,
     parse: parseContinue,
     run: ({ api }, { params, caller }) => api.continueHandoff(params, caller),
   },
   'relay/annotate': {
-    changes: 'handoffs',
+    changes: says,
     parse: by(annotate),
     run: ({ api }, { params, caller }) => api.annotate(params, caller),
   },
   'relay/resolve': {
-    changes: 'handoffs',
+    changes: says,
     parse: by(resolve),
     run: ({ api }, { params, caller }) => api.resolve(params, caller),
   },
