@@ -28,12 +28,19 @@ export const LACK_COUNT_MAX = 32
 export const LACK_CHANGES_COUNT_MAX = 100
 export const REVISE_BASE_COUNT_MAX = 16
 export const NAME_LENGTH_CHARS_MAX = 32
+/** Plain bytes of every chunk of an artifact but the last: what the largest padded size holds. */
+export const CHUNK_SIZE_BYTES = 256 * 1024 - 4
+/** Chunks of one artifact. */
+export const CHUNKS_COUNT_MAX = 4096
 export const ROSTER_ENTRY_SIZE_BYTES_MAX = 32 * 1024
 export const BOOTSTRAP_ADDRESSES_COUNT_MAX = 16
 export const ADDRESS_SIZE_BYTES_MAX = 256
 
 // Quotas.
 export const ARTIFACTS_COUNT_MAX = 16
+/** Content of one artifact, and of all artifacts of a thread. */
+export const ARTIFACT_SIZE_BYTES_MAX = 8 * 1024 * 1024
+export const THREAD_ARTIFACTS_SIZE_BYTES_MAX = 32 * 1024 * 1024
 export const SENDER_OPEN_THREADS_COUNT_MAX = 50
 /** Entries that are kept of a device that forked in a thread. */
 export const FORKED_ENTRIES_COUNT_MAX = 1024
@@ -45,6 +52,10 @@ export const PREVIEW_LENGTH_CHARS_MAX = 240
 export const INBOX_PAGE_COUNT_DEFAULT = 50
 export const INBOX_PAGE_COUNT_MAX = 200
 export const INBOX_WAIT_S_MAX = 50
+export const SEARCH_PAGE_COUNT_DEFAULT = 20
+export const SEARCH_PAGE_COUNT_MAX = 100
+export const SEARCH_QUERY_LENGTH_CHARS_MAX = 500
+export const SEARCH_WORDS_COUNT_MAX = 32
 export const WRITES_PER_MINUTE_COUNT_MAX = 60
 export const THREAD_TURNS_COUNT_MAX = 100
 export const IDEMPOTENCY_TTL_MS = 24 * 60 * 60 * 1000

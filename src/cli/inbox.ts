@@ -15,6 +15,7 @@ interface Options {
   all?: boolean
   in?: boolean
   out?: boolean
+  shared?: boolean
 }
 
 export const run: Command<Options> = async (context, _args, options) => {
@@ -31,15 +32,19 @@ async function readInbox(node: RpcClient, options: Options, afterRemoval: boolea
   do {
     const page = await node.call('tasks/list', {
       status: options.all === true ? ['pending', 'accepted', 'completed', 'cancelled'] : ['pending', 'accepted'],
-      // Both named is the same as none.
-      side: options.in === options.out ? undefined : options.in === true ? 'in' : 'out',
       cursor,
       after_removal: afterRemoval,
     })
-    found.push(...page.items)
+    found.push(...page.items.filter(({ side }) => isWanted(side, options)))
     cursor = page.next_cursor
   } while (cursor !== undefined)
   return found
+}
+
+/** None named is the same as all. */
+function isWanted(side: InboxItem['side'], options: Options): boolean {
+  const wanted = { in: options.in === true, out: options.out === true, reader: options.shared === true }
+  return wanted[side] || !Object.values(wanted).includes(true)
 }
 
 function printInbox(printer: Printer, items: readonly InboxItem[], all: boolean): void {
@@ -59,7 +64,11 @@ function printInbox(printer: Printer, items: readonly InboxItem[], all: boolean)
 }
 
 function printItem(printer: Printer, item: InboxItem): void {
-  const who = item.side === 'in' ? `from ${partyName(item.sender)}` : `to ${item.recipient}`
+  const who = {
+    in: `from ${partyName(item.sender)}`,
+    out: `to ${item.recipient}`,
+    reader: `from ${partyName(item.sender)} to ${item.recipient}, shared with you to read,`,
+  }[item.side]
   const unread = item.unread_count > 0 ? printer.styled('bold', `  ${item.unread_count} unread`) : ''
   printer.line(
     `${item.thread_id}  ${item.intent} ${who}  ${statusText(printer, item)}${unread}  ${duration(item.age_s)} old`,

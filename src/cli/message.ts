@@ -4,13 +4,14 @@ import type { Command } from './context.ts'
 import { textOrStdin } from './input.ts'
 import { withNode } from './node-connection.ts'
 import { artifactsOf } from './send.ts'
-import { printCommon } from './thread-print.ts'
+import { printSaid } from './thread-print.ts'
 
 interface Options {
   diff?: string[]
   file?: string[]
   test?: string[]
   link?: string[]
+  allowSecrets?: boolean
 }
 
 export const run: Command<Options> = async (context, args, options) => {
@@ -22,11 +23,12 @@ export const run: Command<Options> = async (context, args, options) => {
       thread_id: args[0] ?? '',
       message: { parts: [{ type: 'text', text }] },
       artifacts,
+      allow_secrets: options.allowSecrets,
       metadata: { client_idempotency_key: randomUUID() },
     }),
   )
   printer.result(result, () => {
     printer.done(`Written as #${result.sequence_no}.`)
-    printCommon(printer, result)
+    printSaid(printer, result)
   })
 }

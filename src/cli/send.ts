@@ -9,7 +9,7 @@ import type { Command } from './context.ts'
 import { UsageError } from './failure.ts'
 import { readNamedFile, textOrStdin, utf8 } from './input.ts'
 import { withNode } from './node-connection.ts'
-import { printCommon } from './thread-print.ts'
+import { printSaid } from './thread-print.ts'
 
 interface Options {
   intent?: string
@@ -22,6 +22,7 @@ interface Options {
   action?: string
   record?: string
   parent?: string
+  allowSecrets?: boolean
 }
 
 export const run: Command<Options> = async (context, args, options) => {
@@ -39,14 +40,14 @@ export const run: Command<Options> = async (context, args, options) => {
     proposed_action: options.action === undefined ? undefined : readAction(options.action),
     record: options.record === undefined ? undefined : readRecord(options.record),
     parent_thread_id: options.parent,
+    allow_secrets: options.allowSecrets,
     message: { parts: [{ type: 'text', text: await textOrStdin(options.summary) }] },
     metadata: { client_idempotency_key: randomUUID() },
   }
   const result = await withNode(context, (node) => node.call('message/send', handoff))
   printer.result(result, () => {
     printer.done('Handed off.')
-    printCommon(printer, result)
-    for (const warning of result.warnings) printer.warn(warning)
+    printSaid(printer, result)
     for (const similar of result.similar) printer.warn(`An open handoff says the same: ${similar}`)
     printer.line(`Follow it: relay-node show ${result.thread_id}`)
   })

@@ -46,7 +46,7 @@ function printStatus(printer: Printer, status: NodeStatus): void {
   else
     row(
       'You',
-      `${status.handle}${status.owner ? ', owner' : ''}${status.role === 'reader' ? ', reader' : ''}${status.device === undefined ? '' : `, device ${status.device}`}`,
+      `${status.handle}${status.owner ? ', owner' : ''}${status.role === 'reader' ? ', reader' : ''}${status.kind === 'service' ? ', service' : ''}${status.device === undefined ? '' : `, device ${status.device}`}`,
     )
   row(
     'Addresses',
@@ -86,6 +86,7 @@ export function teammateText(teammate: Teammate): string {
         device?.round_trip_ms === undefined ? undefined : `${Math.round(device.round_trip_ms)} ms`,
       ]
     : ['not reachable', teammate.last_seen === undefined ? 'never seen' : `last seen ${clockTime(teammate.last_seen)}`]
+  if (teammate.role === 'reader') facts.unshift('reader')
   if (teammate.blocked) facts.push('blocked')
   return `${partyName(teammate)}  ${facts.filter((fact) => fact !== undefined).join(', ')}`
 }

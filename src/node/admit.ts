@@ -5,6 +5,7 @@ import {
   FORKED_ENTRIES_COUNT_MAX,
   type Hex,
   isBodyOf,
+  isOfKind,
   type Node,
   openEntry,
   type Refused,
@@ -18,12 +19,14 @@ import {
 } from '../../protocol/index.ts'
 import { acknowledge } from './acknowledge.ts'
 import { carry } from './carry.ts'
+import { wantChunks } from './chunks.ts'
 import { openThreadKeys } from './contents.ts'
 import { fenceBefore } from './fencing.ts'
 import { countRefusal, factsOf, groundOf, type Held, keepBody, rememberRefused, type Turn } from './held.ts'
 import type { Published } from './publish.ts'
 import { quarantineIfRemoved } from './quarantine.ts'
 import { putEntry, putRefused, putThreadRow, putTwin } from './rows.ts'
+import { markDue } from './search-due.ts'
 import { applyPreview, authorOf, type Gained, isLacking, settle } from './settle.ts'
 import { createOf, sideOf, takeIn, type Thread } from './threads.ts'
 import { isRemoved, memberOfDevice, ownMember, rosterOf } from './workspace.ts'
@@ -113,6 +116,7 @@ export async function admit(held: Held, room: WaitingRoom, delivery: Delivery): 
         admitted.changed.add(thread.id)
         // A body that came after its entry may be the last thing that a receipt waited for.
       } else if (thread.id !== delivery.thread && !admitted.changed.has(thread.id)) continue
+      await wantChunks(held, turn, thread)
       const ack = more ? undefined : await acknowledge(held, turn, thread)
       if (ack) admitted.said.push(ack)
     }
@@ -171,6 +175,7 @@ async function admitOne(held: Held, turn: Turn, { room, work, admitted, waiting 
     takeIn(thread, node, arrival)
     turn.writes.push(putEntry(thread.id, { envelope: entry.envelope, arrival: arrival.number, receivedAt: arrival.at }))
     turn.writes.push(...(await openThreadKeys(held, thread, node)))
+    if (beginsToRead(held, thread, node)) at.gained.unshift(...(await heldBefore(held, thread, at.gained)))
     const kept = body !== null && isBodyOf(entry, body) && keep(held, turn, thread, { node, sealed: body })
     if (kept === 'for others') noteCarried(admitted, entry)
     at.gained.push({ node, sealed: kept === 'as own' ? (body ?? undefined) : undefined })
@@ -195,6 +200,23 @@ function keep(
     return carry(held, turn, thread, { node, sealed }) ? 'for others' : false
   keepBody(held, turn, thread, { entry: node.entry.id, sealed })
   return 'as own'
+}
+
+/** Whether a share makes this device a reader of a thread that it took no part in. */
+function beginsToRead(held: Held, thread: Thread, node: Node): boolean {
+  const isNamed = isOfKind(node, 'share') && node.entry.header.ctl.devices.includes(held.workspace.key.public)
+  return isNamed && thread.row?.side === null && sideOf(thread, held.workspace.key.public) === 'reader'
+}
+
+/** What was held of a thread before it was shared: to a new reader all of it is new. */
+async function heldBefore(held: Held, thread: Thread, gained: readonly Gained[]): Promise<Gained[]> {
+  const known = new Set(gained.map(({ node }) => node))
+  const nodes = thread.graph.nodes.slice(0, -1).filter((node) => !known.has(node))
+  const sealed = await held.store.getMany(
+    'body',
+    nodes.map(({ entry }) => entry.id),
+  )
+  return nodes.map((node, i) => ({ node, sealed: sealed[i] }))
 }
 
 /** Own words that come from a peer were lost here with a part of the store, or another machine said them. */
@@ -235,8 +257,9 @@ function isWelcome(held: Held, entry: Entry, { thread, work }: Pick<Work, 'work'
   return open < SENDER_OPEN_THREADS_COUNT_MAX
 }
 
-/** Whether an entry belongs to a thread that this node's member takes no part in. */
+/** Whether an entry belongs to a thread that this node's member takes no part in and does not read. */
 function isForeign(held: Held, { header }: Entry, thread: Thread): boolean {
+  if (sideOf(thread, held.workspace.key.public)) return false
   const create = createOf(thread)?.header ?? (header.kind === 'create' ? header : undefined)
   const me = ownMember(held.workspace)?.id
   return create !== undefined && create.ctl.to !== me && memberOfDevice(held.workspace, create.dev)?.id !== me
@@ -301,6 +324,7 @@ export async function admitBodies(
       if (node) await admitBody(held, turn, { thread, entry: node.entry, sealed, admitted })
     }
     if (admitted.changed.size > 0) {
+      await wantChunks(held, turn, thread)
       const ack = await acknowledge(held, turn, thread)
       if (ack) admitted.said.push(ack)
     }
@@ -327,6 +351,7 @@ async function admitBody(
     const isMine = memberOfDevice(held.workspace, entry.header.dev)?.id === ownMember(held.workspace)?.id
     if (kept === 'as own') applyPreview(thread, row, { node, sealed }, isMine)
     thread.row = row
+    if (kept === 'as own') markDue(held, turn, thread, false)
     turn.writes.push(putThreadRow(thread.id, row))
     turn.after.push(() => held.setFacts(thread.id, factsOf(row)))
   }

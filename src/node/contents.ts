@@ -48,13 +48,23 @@ export async function openThreadKeys(held: Held, thread: Thread, node: Node): Pr
   if (!opened.ok) return []
   const keyId = header.kind === 'share' ? header.ctl.key : node.entry.id
   if (!isCommitted(thread, keyId, opened.value)) return []
-  const writes = [keepKey(thread, keyId, opened.value)]
-  if (header.kind !== 'wrap') return writes
-  for (const [olderId, sealed] of header.ctl.older) {
-    const older = openOlderKey(opened.value, sealed, olderId)
-    if (older.ok && isCommitted(thread, olderId, older.value)) writes.push(keepKey(thread, olderId, older.value))
+  return [[keyId, opened.value] as const, ...olderKeys(thread, keyId, opened.value)].map(([id, key]) =>
+    keepKey(thread, id, key),
+  )
+}
+
+/** The older keys that a key leads to, by way of what the wrap that introduced it carries, and so on. */
+export function olderKeys(thread: Thread, keyId: Hex, key: Uint8Array): [id: Hex, key: Uint8Array][] {
+  const found = new Map([[keyId, key]])
+  for (const [newerId, newer] of found) {
+    const header = thread.graph.byId.get(newerId)?.entry.header
+    if (header?.kind !== 'wrap') continue
+    for (const [olderId, sealed] of header.ctl.older) {
+      const older = openOlderKey(newer, sealed, olderId)
+      if (older.ok && !found.has(olderId) && isCommitted(thread, olderId, older.value)) found.set(olderId, older.value)
+    }
   }
-  return writes
+  return [...found].slice(1)
 }
 
 export function keepKey(thread: Thread, keyId: Hex, key: Uint8Array): Write {

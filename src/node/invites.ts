@@ -71,6 +71,8 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
     return {
       invite_id: textId('invite', invite.id),
       handle: `${invite.name}@${roster.name}`,
+      role: invite.role,
+      kind: invite.kind,
       expires_at: timeText(invite.expires),
       state: stateOf(invite),
     }
@@ -158,7 +160,8 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
       device: ask.device,
       nonce: ask.nonce,
     })
-    await say({ t: 'offer', ws: roster.ws, invite: invite.id, owner, proof })
+    const { role, kind } = invite
+    await say({ t: 'offer', ws: roster.ws, invite: invite.id, role, kind, owner, proof })
     const claim = await receive(stream, 'claim')
     if (!claim) return
     const prekey = openPrekey(claim.prekey)
@@ -262,6 +265,7 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
         throw new ApiError('invalid_params', `${name}@${roster.name} is a member already.`, {
           hint: 'Take another name.',
         })
+      const { role = 'member', kind = 'person' } = params
       const addresses = net.addresses()
       if (params.standalone && addresses.length === 0) {
         throw new ApiError('invalid_params', 'This laptop has no network address to put into a standalone code.', {
@@ -274,7 +278,7 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
         turn.undo.push(rosterUndo(workspace))
         const made = await appendRoster(held, turn, {
           kind: 'invite',
-          ctl: { key: inviteKey(secret).public, name, role: 'member', kind: 'person', expires },
+          ctl: { key: inviteKey(secret).public, name, role, kind, expires },
         })
         turn.writes.push(putSecret(`invite/${made}`, encodeCanonical([ownerProofKey(secret), rendezvousTag(secret)])))
         return made
@@ -291,6 +295,8 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
         code: encodeCode(params.standalone ? { secret, inviter } : { secret }),
         ...(params.standalone ? {} : { words: phraseWords(secret) }),
         handle: `${name}@${roster.name}`,
+        role,
+        kind,
         expires_at: timeText(expires),
       }
     },

@@ -203,7 +203,7 @@ function createTalk(parts: MailboxParts, server: Hex, record: ServerRecord): Tal
       places.set(id, mailbox)
     }
     await drop(await inbound.take(items))
-    await open(false)
+    await open(await inbound.isMissed())
   }
 
   function put(slot: Slot, item: Uint8Array): Promise<TurnedAway | 'stored'> {

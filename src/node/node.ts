@@ -22,9 +22,13 @@ import { createQuarantine } from './quarantine.ts'
 import { DEFAULT_QUOTAS, type Quotas } from './quotas.ts'
 import { getThread, listThreads, readArtifact } from './reading.ts'
 import { clearLists, hasLists, rebuildLists } from './rebuild.ts'
+import { createSearch, isSearch } from './search.ts'
 import { countStart, type StartMark } from './recovery.ts'
 import { createRemoval } from './removal.ts'
 import { createShutOut } from './shut-out.ts'
+import { setRole } from './roles.ts'
+import { openSessions } from './sessions.ts'
+import { createSharing } from './sharing.ts'
 import { createTeam, wayOf } from './team.ts'
 import { createWriting } from './writing.ts'
 import { deviceLabel, resolveHandle, rosterOf } from './workspace.ts'
@@ -121,6 +125,9 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   })
   const handoffs = createHandoffs(writing)
   const continuing = createContinuing(writing)
+  const search = createSearch(held)
+  const sharing = createSharing(writing)
+  const sessions = await openSessions(held)
   const team = createTeam({
     held,
     net,
@@ -137,6 +144,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   await peers.start((stream) => invites.onJoin(stream))
   await invites.start()
   mailboxes?.start()
+  await search.start()
   const cancelHousekeeping = system.clock.every(HOUSEKEEPING_MS, () => {
     dropOldReceipts(held).catch((error: unknown) => system.log.warn('old receipts stay', { error: String(error) }))
     dropExpired(held).catch((error: unknown) => system.log.warn('old carried bodies stay', { error: String(error) }))
@@ -154,16 +162,17 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     sendHandoff: (params, caller) => handoffs.sendHandoff(params, caller),
     sendMessage: (params, caller) => handoffs.sendMessage(params, caller),
     getThread: (params) => getThread(held, params),
-    listThreads: (params, signal) => listThreads(held, params, signal),
+    listThreads: (params, signal) => (isSearch(params) ? search.list(params) : listThreads(held, params, signal)),
     accept: (params, caller) => handoffs.accept(params, caller),
     complete: (params, caller) => handoffs.complete(params, caller),
     cancel: (params, caller) => handoffs.cancel(params, caller),
     continueHandoff: (params, caller) => continuing.continueHandoff(params, caller),
     annotate: (params, caller) => continuing.annotate(params, caller),
     resolve: (params, caller) => continuing.resolve(params, caller),
-    readArtifact: (params) => readArtifact(held, params),
+    readArtifact: (params, signal) => readArtifact(held, peers.fetching, params, signal),
     approve: (params, caller) => handoffs.decide('approved', params, caller),
     reject: (params, caller) => handoffs.decide('rejected', params, caller),
+    share: (params, caller) => sharing.share(params, caller),
     invite: (params) => invites.invite(params),
     listInvites: () => invites.list(),
     revokeInvite: (params) => invites.revoke(params),
@@ -171,6 +180,11 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     remove: (params) => removal.remove(params),
     listQuarantine: () => quarantine.list(),
     admitQuarantined: (params) => quarantine.admit(params),
+    setRole: (params) => setRole(held, params, () => peers.workspaceChanged()),
+    createSession: (params) => sessions.create(params),
+    listSessions: async () => sessions.list(),
+    revokeSession: (params) => sessions.revoke(params),
+    authenticate: (token) => sessions.authenticate(token),
     listBootstrap: () => bootstrap.list(),
     useBootstrap: (params) => bootstrap.use(params),
     dropBootstrap: (params) => bootstrap.drop(params),
@@ -197,6 +211,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       await invites.stop()
       mailboxes?.stop()
       await peers.stop()
+      await search.stop()
       // Whatever is being written ends before the store closes.
       await held.turn(async () => undefined).catch(() => undefined)
       if (startMark) {
@@ -271,6 +286,7 @@ function guarded(api: NodeApi): NodeApi {
     readArtifact: wrap(api.readArtifact),
     approve: wrap(api.approve),
     reject: wrap(api.reject),
+    share: wrap(api.share),
     invite: wrap(api.invite),
     listInvites: wrap(api.listInvites),
     revokeInvite: wrap(api.revokeInvite),
@@ -278,6 +294,11 @@ function guarded(api: NodeApi): NodeApi {
     remove: wrap(api.remove),
     listQuarantine: wrap(api.listQuarantine),
     admitQuarantined: wrap(api.admitQuarantined),
+    setRole: wrap(api.setRole),
+    createSession: wrap(api.createSession),
+    listSessions: wrap(api.listSessions),
+    revokeSession: wrap(api.revokeSession),
+    authenticate: api.authenticate,
     listBootstrap: wrap(api.listBootstrap),
     useBootstrap: wrap(api.useBootstrap),
     dropBootstrap: wrap(api.dropBootstrap),

@@ -16,6 +16,7 @@ import { carriedFor, wantedToCarry } from './carry.ts'
 import { noteCarrier } from './carriers.ts'
 import { createAsking } from './asking.ts'
 import { tellRemoved } from './farewell.ts'
+import { createFetching, type Fetching } from './fetching.ts'
 import { countRefusal, type Held } from './held.ts'
 import type { Published } from './publish.ts'
 import { recoveredWith } from './recovery.ts'
@@ -60,6 +61,8 @@ export interface Peers {
   isConnected(device: Hex): boolean
   /** Something came by another way: receipts are announced, gaps are asked for. */
   onAdmitted(from: Hex, admitted: Admitted): void
+  /** Brings chunks of artifacts from whoever has them. */
+  readonly fetching: Fetching
   /** Where entries wait, whichever way they came. */
   readonly room: WaitingRoom
   /** Entries that wait for what they build on. */
@@ -87,6 +90,7 @@ export function createPeers(options: PeersParts): Peers {
   const { workspace, system } = held
   const room = createWaitingRoom()
   const asking = createAsking(system.clock)
+  const fetching = createFetching(held)
   const sessions = new Map<Hex, SyncSession>()
   /** Removed devices that are being told so, and are still connected. */
   const leaving = new Set<Hex>()
@@ -200,6 +204,7 @@ export function createPeers(options: PeersParts): Peers {
       room,
       stream,
       asking,
+      fetching,
       onAdmitted,
       onWorkspaceChanged: workspaceChanged,
       onInSync: (device) => {
@@ -375,6 +380,7 @@ export function createPeers(options: PeersParts): Peers {
     keepRow,
     isConnected: (device) => sessions.has(device),
     onAdmitted,
+    fetching,
     room,
     waiting: () => room.byId.size,
   }

@@ -5,7 +5,6 @@
 import {
   bucketOf,
   differingBuckets,
-  FRAME_SIZE_BYTES_MAX,
   hasBit,
   headsDigest,
   type Hex,
@@ -24,11 +23,13 @@ import { createApart } from './apart.ts'
 import { BATCH_SIZE_BYTES, inBatches, rosterMessages } from './batches.ts'
 import { wantedToCarry } from './carry.ts'
 import type { Asking } from './asking.ts'
+import { wantedChunks } from './chunks.ts'
+import type { Fetching } from './fetching.ts'
 import { countRefusal, type Held, type ThreadFacts } from './held.ts'
 import { createOutbound } from './outbound.ts'
 import { missingBodies, sideOf, type Thread, threadDevices, tipsOf } from './threads.ts'
 import { heldPrekeysDigest, memberOfDevice, rosterOf, rosterSuffix } from './workspace.ts'
-import { takePrekeys, takeRoster } from './workspace-news.ts'
+import { helloOf, takePrekeys, takeRoster } from './workspace-news.ts'
 
 /** Threads that the full list of ids was asked for at the same time. */
 const FULL_LISTS_COUNT_MAX = 1024
@@ -42,6 +43,7 @@ export interface SyncOptions {
   readonly room: WaitingRoom
   readonly stream: FrameStream
   readonly asking: Asking
+  readonly fetching: Fetching
   /** Something was taken in: receipts are to be announced, gaps to be filled. */
   readonly onAdmitted: (from: Hex, admitted: Admitted) => void
   /** The roster or a prekey changed. */
@@ -81,6 +83,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
     onForgotten: sayDigests,
   })
   const { say } = out
+  const chunks = options.fetching.join(stream.device, (th, ids) => say({ t: 'want-chunks', th, ids }))
   let ended = false
   let leaving = false
   const over = Promise.withResolvers<void>()
@@ -93,21 +96,6 @@ export function createSyncSession(options: SyncOptions): SyncSession {
   let answeredTo = ''
   /** Threads of which the full list of ids was already asked for, so that a lying peer causes no loop. */
   const askedInFull = new Set<Hex>()
-
-  function hello(): SyncMessage | undefined {
-    const roster = rosterOf(workspace)
-    if (!roster) return undefined
-    const clock = held.system.clock.now()
-    return {
-      t: 'hello',
-      v: PROTOCOL_VERSION,
-      ws: roster.ws,
-      ros: roster.point,
-      prekeys: heldPrekeysDigest(workspace),
-      frame: FRAME_SIZE_BYTES_MAX,
-      clock,
-    }
-  }
 
   async function handle(message: SyncMessage): Promise<void> {
     if (leaving) return
@@ -132,6 +120,10 @@ export function createSyncSession(options: SyncOptions): SyncSession {
         return out.answer(`want ${message.th}`, () => wantedBodies(message))
       case 'bodies':
         return onBodies(message)
+      case 'want-chunks':
+        return out.give(() => wantedChunks(held, stream.device, message))
+      case 'chunks':
+        return chunks.take(message.th, message.items).then(() => say({ t: 'got' }))
       case 'carried':
         return onCarried(message)
       case 'heads':
@@ -354,7 +346,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
   }
 
   function sayHello(): void {
-    const message = hello()
+    const message = helloOf(held)
     if (message) say(message)
   }
 
@@ -375,6 +367,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
         }
       } finally {
         ended = true
+        chunks.leave()
         out.end()
         await saying
         over.resolve()

@@ -24,7 +24,7 @@ describe('a body', () => {
       state: 'ok',
       body: { summary: 'first' },
     })
-    expect((await at.thread(id)).row?.preview).toEqual({ text: 'first', mine: false })
+    expect((await at.thread(id)).row?.preview).toMatchObject({ text: 'first', mine: false })
   })
 
   test('that does not fit the hash in the header is not kept, with its entry or later', async () => {
