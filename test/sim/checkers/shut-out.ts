@@ -1,13 +1,25 @@
 /**
  * Who was removed is shut out: whoever knows of it writes nothing under a key that the device was
- * given, and at the end every open thread has a fence by the other side and a key without it.
+ * given; what the device wrote and the other side did not know then has no effect; and at the end
+ * every open thread has a fence by the other side and a key without the device.
  */
 import { currentRoster, type Entry, type Hex, type Roster } from '../../../protocol/index.ts'
 import type { Checker, Holder, Scene } from '../scene.ts'
-import { createHeader, devicesOf, forkedIn, sideOf, statusOf } from './verdicts.ts'
+import { createHeader, devicesOf, forkedIn, isCut, sideOf, statusOf } from './verdicts.ts'
+
+const CUTTABLE: ReadonlySet<Entry['header']['kind']> = new Set([
+  'accept',
+  'complete',
+  'approve',
+  'wrap',
+  'message',
+  'revise',
+])
 
 export function shutOutChecker(scene: Scene): Checker {
   const name = 'shut out'
+  /** Entries of removed devices that came to a laptop of the other side that knew. */
+  const late: { holder: Holder; entry: Entry; restored: number }[] = []
 
   /** Whom the entry that introduced a key gave it to. */
   function holdersOf(key: Hex): Hex[] {
@@ -55,7 +67,9 @@ export function shutOutChecker(scene: Scene): Checker {
 
   return {
     name,
-    stored(holder, { id, thread, header }) {
+    stored(holder, entry) {
+      const { id, thread, header } = entry
+      noteLate(holder, entry)
       if (header.dev !== holder.device || header.body === null) return
       const given = holdersOf(header.body.key ?? id)
       const thief = outIn(holder, thread).find((device) => given.includes(device))
@@ -63,8 +77,33 @@ export function shutOutChecker(scene: Scene): Checker {
         scene.violated(name, `${holder.name} wrote a ${header.kind} that who was removed can read`)
     },
     ended() {
+      for (const { holder, entry, restored } of late)
+        if (holder.restored === restored && !isWithoutEffect(holder, entry))
+          scene.violated(name, `a late ${entry.header.kind} of who was removed has effect at ${holder.name}`)
       for (const holder of scene.staying) for (const [thread, held] of holder.entries) check(holder, thread, held)
     },
+  }
+
+  function noteLate(holder: Holder, entry: Entry): void {
+    const { thread, header } = entry
+    const create = createHeader(scene, thread)
+    const side = create && sideOf(create, holder.device)
+    if (!create || !side || !CUTTABLE.has(header.kind) || !mayWrite(holder, thread)) return
+    const isOther = sideOf(create, header.dev) !== side && sideOf(create, header.dev) !== undefined
+    if (isOther && outIn(holder, thread).includes(header.dev)) late.push({ holder, entry, restored: holder.restored })
+  }
+
+  /** Known exception: another laptop of that side built on it before it knew of the fence. */
+  function isWithoutEffect(holder: Holder, entry: Entry): boolean {
+    const create = createHeader(scene, entry.thread)
+    if (isCut(scene, entry, holder.held)) return true
+    return (holder.entries.get(entry.thread) ?? []).some(
+      ({ id, header }) =>
+        create !== undefined &&
+        header.dev !== holder.device &&
+        sideOf(create, header.dev) === sideOf(create, holder.device) &&
+        scene.pastOf(id).has(entry.id),
+    )
   }
 
   /** Own words that an old disk had lost come back as they were. */
