@@ -17,7 +17,15 @@ import {
 } from '../../src/node/api.ts'
 import { proposedAction, recordOf } from './peer-words.ts'
 import { bootstrapCalls, createScript, type Script, teamCalls } from './script.ts'
-import { entry, type Keyed, recordCalls, scriptedAnnotation, scriptedRecord, TIME } from './scripted-record.ts'
+import {
+  entry,
+  type Keyed,
+  recordCalls,
+  scriptedAnnotation,
+  scriptedFound,
+  scriptedRecord,
+  TIME,
+} from './scripted-record.ts'
 
 const BOB: Party = { handle: 'bob@acme', device: 'bob/bobs-mbp', trust: 'verified' }
 const FRANK: Party = { handle: 'frank@acme', device: 'frank/frank-xps', trust: 'unverified' }
@@ -293,6 +301,7 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
           updated_at: TIME,
           age_s: 60,
           preview: view.side === 'in' ? theirs(peerText.slice(0, 240).toWellFormed()) : { own: 'mine' },
+          ...(params.query === undefined ? {} : { found: scriptedFound(peerText, FRANK) }),
         })),
         timed_out: params.wait_s !== undefined,
         ...(end < wanted.length ? { next_cursor: String(end) } : {}),
