@@ -199,6 +199,19 @@ function addHandoffs(command: MakeCommand, runs: Runs): void {
     async () => (await import('./inbox.ts')).run,
   )
   runs(
+    command(
+      'search [words...]',
+      'find handoffs by words in all that you can read, ended ones too; without words the newest',
+    )
+      .option('--status <status>', 'pending, accepted, completed or cancelled; may be repeated', repeated)
+      .option('--side <side>', 'in: sent to you; out: sent by you')
+      .option('--with <name>', 'of a teammate who sent or received it')
+      .option('--since <time>', 'newest activity then or later, like 7d, 2026-11-30 or 2026-11-30T12:00:00Z')
+      .option('--until <time>', 'newest activity then or earlier')
+      .option('--limit <count>', 'how many; default 20'),
+    async () => (await import('./search.ts')).run,
+  )
+  runs(
     command('show <id>', 'read a handoff; this accepts nothing')
       .option('--artifact <id>', 'read one attachment instead')
       .option('--out <file>', 'write the attachment to a new file, byte for byte'),

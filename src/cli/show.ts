@@ -1,12 +1,13 @@
 /** relay-node show: one handoff, whole, or one of its attachments. Reading never accepts. */
 import { writeFileSync } from 'node:fs'
-import type { ArtifactSlice, ThreadView } from '../node/api.ts'
+import type { ThreadView } from '../node/api.ts'
 import type { RpcClient } from '../rpc/client.ts'
+import { readAttachment } from './artifact.ts'
 import type { Command, CommandContext } from './context.ts'
 import { CommandError, UsageError } from './failure.ts'
 import { fileTrouble, utf8 } from './input.ts'
 import { withNode } from './node-connection.ts'
-import { openContent, printContent } from './peer-text.ts'
+import { printContent } from './peer-text.ts'
 import { printThread } from './thread-print.ts'
 
 interface Options {
@@ -44,7 +45,7 @@ interface Wanted {
 
 async function showArtifact(context: CommandContext, wanted: Wanted): Promise<void> {
   const { printer } = context
-  const { facts, bytes, foreign } = await withNode(context, (node) => readArtifact(node, wanted))
+  const { facts, bytes, foreign } = await withNode(context, (node) => readAttachment(node, printer, wanted))
   if (wanted.out !== undefined) {
     writeNew(wanted.out, bytes)
     printer.result({ ...facts, file: wanted.out }, () => printer.done(`Wrote ${bytes.length} bytes to ${wanted.out}.`))
@@ -55,19 +56,6 @@ async function showArtifact(context: CommandContext, wanted: Wanted): Promise<vo
     if (text !== undefined) return printContent(printer, text, foreign, '')
     printer.line(`${bytes.length} bytes that are no text. Write them to a file with --out FILE.`)
   })
-}
-
-async function readArtifact(node: RpcClient, { thread, artifact }: Wanted) {
-  const parts: Buffer[] = []
-  for (let offset: number | undefined = 0; ;) {
-    const slice: ArtifactSlice = await node.call('relay/artifact', { thread_id: thread, artifact_id: artifact, offset })
-    const { content, encoding, thread_id, artifact_id, type, size, sha256, from } = slice
-    const { value, foreign } = openContent(content)
-    parts.push(Buffer.from(value, encoding))
-    offset = slice.next_offset
-    const facts = { thread_id, artifact_id, type, size, sha256, from }
-    if (offset === undefined) return { facts, bytes: Buffer.concat(parts), foreign }
-  }
 }
 
 /** A file that is there already is somebody's. */

@@ -172,7 +172,9 @@ function printArtifact(printer: Printer, artifact: ArtifactListing): void {
   const { value, foreign } = openContent(artifact.content)
   const named = ['path', 'command', 'name', 'title', 'url', 'schema_url'].flatMap((key) => value[key] ?? [])
   printContent(printer, `${artifact.type} ${oneLine(named.join(' '), NAME_LENGTH_CHARS_MAX)}`, foreign)
-  printer.line(`    ${artifact.artifact_id}  ${artifact.size} bytes  sha256 ${artifact.sha256.slice(0, 12)}…`)
+  const { artifact_id, size, sha256, here, here_bytes: part = 0 } = artifact
+  const place = here ? '' : part > 0 ? `  ${part} of them here` : '  not fetched yet'
+  printer.line(`    ${artifact_id}  ${size} bytes  sha256 ${sha256.slice(0, 12)}…${place}`)
 }
 
 function actionText(action: ActionView): string {

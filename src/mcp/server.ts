@@ -29,6 +29,7 @@ import type { System } from '../system.ts'
 import { type Answer, errorAnswer } from './answer.ts'
 import { createCallKeys, type RequestId } from './call-keys.ts'
 import { instructions } from './instructions.ts'
+import { wholeLines } from './lines.ts'
 import { createNodeLink } from './node-link.ts'
 import { PROMPTS, promptsFor } from './prompts.ts'
 import { createWrapper } from './provenance.ts'
@@ -38,7 +39,7 @@ import { TOOLS, toolsFor } from './tools.ts'
 import { visible } from './visible.ts'
 
 /** A line longer than this cannot be a call that succeeds. */
-const LINE_SIZE_BYTES_MAX = 16 * 1024 * 1024
+const LINE_SIZE_BYTES_MAX = 64 * 1024 * 1024
 /** After the agent closed its side, what is being answered gets this long. */
 const LAST_ANSWERS_MS = 1000
 const PARENT_CHECK_MS = 500
@@ -215,7 +216,9 @@ export async function runMcp(options: McpOptions): Promise<void> {
     onclose: ended.resolve,
     onerror: (error: Error) => system.log.warn('a line that is no request', { error: error.message }),
   })
-  const transport = new StdioServerTransport(input, stdout, { maxBufferSize: LINE_SIZE_BYTES_MAX })
+  const transport = new StdioServerTransport(wholeLines(input, LINE_SIZE_BYTES_MAX), stdout, {
+    maxBufferSize: LINE_SIZE_BYTES_MAX,
+  })
   // The server tells a call that it was taken back only while it runs, and never one with the id 0.
   transport.onmessage = (message) => {
     const cancelled = CancelledNotificationSchema.safeParse(message).data?.params.requestId

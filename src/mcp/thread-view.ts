@@ -177,8 +177,8 @@ function entryFacts(entry: EntryView) {
   }
 }
 
-function artifactFacts({ artifact_id, type, size, sha256, entry_id }: ArtifactFacts): ArtifactFacts {
-  return { artifact_id, type, size, sha256, entry_id }
+function artifactFacts({ artifact_id, type, size, sha256, here, here_bytes, entry_id }: ArtifactFacts): ArtifactFacts {
+  return { artifact_id, type, size, sha256, here, ...(here_bytes === undefined ? {} : { here_bytes }), entry_id }
 }
 
 export function partyOf({ handle, device, trust, kind }: Party): Party {

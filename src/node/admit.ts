@@ -18,6 +18,7 @@ import {
 } from '../../protocol/index.ts'
 import { acknowledge } from './acknowledge.ts'
 import { carry } from './carry.ts'
+import { wantChunks } from './chunks.ts'
 import { openThreadKeys } from './contents.ts'
 import { countRefusal, factsOf, groundOf, type Held, keepBody, rememberRefused, type Turn } from './held.ts'
 import type { Published } from './publish.ts'
@@ -112,6 +113,7 @@ export async function admit(held: Held, room: WaitingRoom, delivery: Delivery): 
         admitted.changed.add(thread.id)
         // A body that came after its entry may be the last thing that a receipt waited for.
       } else if (thread.id !== delivery.thread && !admitted.changed.has(thread.id)) continue
+      await wantChunks(held, turn, thread)
       const ack = more ? undefined : await acknowledge(held, turn, thread)
       if (ack) admitted.acks.push(ack)
     }
@@ -307,6 +309,7 @@ export async function admitBodies(
       if (node) await admitBody(held, turn, { thread, entry: node.entry, sealed, admitted })
     }
     if (admitted.changed.size > 0) {
+      await wantChunks(held, turn, thread)
       const ack = await acknowledge(held, turn, thread)
       if (ack) admitted.acks.push(ack)
     }

@@ -6,14 +6,13 @@
  * function that wraps it for an agent, or shows it to a person.
  */
 import type { ContinuityRecord, Intent, Outcome, ProposedAction, Role, Verdict } from '../../protocol/index.ts'
+import type { ArtifactListing, ArtifactParams, ArtifactSlice } from './artifact-calls.ts'
 import type {
   AcceptParams,
   AcceptResult,
   AnnotateParams,
   AnnotateResult,
   AnnotationView,
-  ArtifactParams,
-  ArtifactSlice,
   Caller,
   CancelParams,
   CompleteParams,
@@ -49,6 +48,7 @@ import type {
 } from './calls.ts'
 import type { BootstrapServer, NodeStatus, PingedDevice, Teammate, WhoAmI } from './node-status.ts'
 
+export type * from './artifact-calls.ts'
 export type * from './calls.ts'
 export type * from './node-status.ts'
 
@@ -113,25 +113,6 @@ export interface ReaderView {
   /** Who shared it first, and when that arrived here. */
   shared_by: string
   shared_at: Time
-}
-
-export interface ArtifactInput {
-  type: 'file_diff' | 'file_ref' | 'test_command' | 'api_contract' | 'link' | 'file'
-  [field: string]: unknown
-}
-
-/** An artifact's place in the index: facts that this node computed. */
-export interface ArtifactFacts {
-  artifact_id: string
-  type: ArtifactInput['type']
-  size: number
-  sha256: string
-  /** Entry that carries it. */
-  entry_id: string
-}
-export type ArtifactListing = ArtifactFacts & {
-  /** Names, paths, commands and addresses; long content is left to read_artifact. */
-  content: Content<Record<string, string>>
 }
 
 export interface EntryView {
@@ -279,7 +260,8 @@ export interface NodeApi {
   continueHandoff(params: ContinueParams, caller: Caller): Promise<ContinueResult>
   annotate(params: AnnotateParams, caller: Caller): Promise<AnnotateResult>
   resolve(params: ResolveParams, caller: Caller): Promise<ResolveResult>
-  readArtifact(params: ArtifactParams): Promise<ArtifactSlice>
+  /** Fetches what this part needs and is not here; ends early, without it, when `signal` is aborted. */
+  readArtifact(params: ArtifactParams, signal?: AbortSignal): Promise<ArtifactSlice>
   approve(params: VerdictParams, caller: Caller): Promise<VerdictResult>
   reject(params: VerdictParams, caller: Caller): Promise<VerdictResult>
   /** Lets a third member read a thread. A human's alone. */

@@ -200,27 +200,6 @@ export interface CancelParams extends Saying {
   thread_id: string
   reason?: string | undefined
 }
-export interface ArtifactParams {
-  thread_id: string
-  artifact_id: string
-  offset?: number | undefined
-  max_bytes?: number | undefined
-}
-export type ArtifactSlice = {
-  thread_id: string
-  artifact_id: string
-  type: ArtifactInput['type']
-  from: Party
-  entry_id: string
-  offset: number
-  size: number
-  sha256: string
-  truncated: boolean
-  next_offset?: number
-  /** text where the slice is UTF-8, else base64. */
-  encoding: 'utf8' | 'base64'
-  content: Content<string>
-}
 export interface VerdictParams extends Saying {
   thread_id: string
   /** Full digest of the proposed action, hex. */

@@ -1,12 +1,5 @@
 /** Going on with the record: revisions, annotations and what resolves them. */
-import {
-  type Artifact,
-  artifactId,
-  type BodyOf,
-  type Hex,
-  REVISE_BASE_COUNT_MAX,
-  textId,
-} from '../../protocol/index.ts'
+import { artifactId, type BodyOf, type Hex, REVISE_BASE_COUNT_MAX, textId } from '../../protocol/index.ts'
 import type {
   AnnotateParams,
   AnnotateResult,
@@ -18,14 +11,21 @@ import type {
 } from './api.ts'
 import { adviceOn } from './advice.ts'
 import { ApiError } from './api-error.ts'
-import { artifactBytes, artifactTextId } from './artifacts.ts'
-import { requireOpen, requireRevision, requireRevisions, requireSide, requireTurnsLeft } from './checks.ts'
+import { artifactTextId, readWhole } from './artifacts.ts'
+import {
+  requireContentLeft,
+  requireOpen,
+  requireRevision,
+  requireRevisions,
+  requireSide,
+  requireTurnsLeft,
+} from './checks.ts'
 import type { Held } from './held.ts'
 import { once } from './idempotency.ts'
 import { matchId, requireThread, requireWriter } from './membership.ts'
 import { annotationView } from './record-view.ts'
 import { EMPTY_RECORD } from './record-shape.ts'
-import { annotationsOf, type Revision, revisionsOf, show } from './records.ts'
+import { annotationsOf, type CarriedArtifact, type Revision, revisionsOf, show } from './records.ts'
 import { outgoing } from './outgoing.ts'
 import { annotationBody, noteBody, revisionBody } from './said.ts'
 import { type Thread, threadDevices } from './threads.ts'
@@ -61,9 +61,10 @@ export function createContinuing({ held, rate, publishIn }: Writing): Continuing
         const heads = revisions.filter(({ isHead }) => isHead)
         requireReadable(heads)
         const before = show(revisions)
-        const body = revisionBody(params, { ...(before.record ?? EMPTY_RECORD), ...givenFields(params) })
+        const { body, outside } = revisionBody(params, { ...(before.record ?? EMPTY_RECORD), ...givenFields(params) })
         const annotations = resolves.map((typed) => requireAnnotation(thread, typed))
         requireTurnsLeft(thread)
+        await requireContentLeft(held, thread, body)
         rate.check(caller.session)
         const warnings = await says.check()
         // A fork of more heads than one revision may name takes several.
@@ -71,7 +72,7 @@ export function createContinuing({ held, rate, publishIn }: Writing): Continuing
           .map(({ node }) => node.entry.id)
           .toSorted()
           .slice(0, REVISE_BASE_COUNT_MAX)
-        const { node } = publishIn(turn, thread, { kind: 'revise', ctl: { base }, body })
+        const { node } = publishIn(turn, thread, { kind: 'revise', ctl: { base }, body, outside })
         for (const annotation of annotations) {
           const ctl = { annotation, revision: node.entry.id }
           publishIn(turn, thread, { kind: 'resolve', ctl, body: { note: '' } })
@@ -99,7 +100,9 @@ export function createContinuing({ held, rate, publishIn }: Writing): Continuing
         const artifact = params.artifact_id === undefined ? undefined : requireCarried(revision, params.artifact_id)
         const assignee = params.assignee === undefined ? undefined : requireParticipant(held, thread, params.assignee)
         const body = annotationBody(params, { artifact: artifact && artifactId(artifact.artifact), assignee })
-        if (body.selector) requireQuoted(body.selector, artifact ? textOf(artifact.artifact) : wordsOf(revision))
+        if (body.selector) {
+          requireQuoted(body.selector, artifact ? await textOf(held, thread, artifact) : wordsOf(revision))
+        }
         requireTurnsLeft(thread)
         rate.check(caller.session)
         const warnings = await says.check()
@@ -190,8 +193,12 @@ function requireParticipant(held: Held, thread: Thread, handle: string): Hex {
   })
 }
 
-function textOf(artifact: Artifact): string {
-  return new TextDecoder().decode(artifactBytes(artifact))
+async function textOf(held: Held, thread: Thread, carried: CarriedArtifact): Promise<string> {
+  const bytes = await readWhole(held, thread, carried)
+  if (bytes) return new TextDecoder().decode(bytes)
+  throw new ApiError('state_changed', 'The content of that artifact is not on this laptop yet.', {
+    hint: 'Read it to its end first, then quote from it.',
+  })
 }
 
 /** Everything that a revision says, as one text to quote from. */

@@ -29,7 +29,8 @@ import type {
 import { adviceOn } from './advice.ts'
 import { ApiError } from './api-error.ts'
 import { artifactTextId } from './artifacts.ts'
-import { requireOpen, requireRevisions, requireSide, requireTurnsLeft } from './checks.ts'
+import { requireContentLeft, requireOpen, requireRevisions, requireSide, requireTurnsLeft } from './checks.ts'
+import { wantChunks } from './chunks.ts'
 import { boundAction, openContent } from './contents.ts'
 import type { Held } from './held.ts'
 import { once } from './idempotency.ts'
@@ -59,7 +60,7 @@ export function createHandoffs(writing: Writing): Handoffs {
 
   return {
     async sendHandoff(params, caller) {
-      const body = handoffBody(params)
+      const { body, outside } = handoffBody(params)
       const says = outgoing(params)
       requireWriter(held)
       const prepared = await prepareKey(held, params.recipient)
@@ -84,7 +85,7 @@ export function createHandoffs(writing: Writing): Handoffs {
           commit: prepared.commit,
           wraps: prepared.wraps,
         }
-        const published = publishCreate(held, turn, { kind: 'create', ctl, body }, prepared.key)
+        const published = publishCreate(held, turn, { kind: 'create', ctl, body, outside }, prepared.key)
         turn.after.push(() => announce(published))
         const { thread, node } = published
         const unwrapped = devicesOf(requireRoster(held), recipient.id).filter(
@@ -110,7 +111,7 @@ export function createHandoffs(writing: Writing): Handoffs {
     },
 
     async sendMessage(params, caller) {
-      const body = messageBody(params)
+      const { body, outside } = messageBody(params)
       const says = outgoing(params, 'body')
       return once(held, { method: 'message/send', params, caller, says }, async (turn) => {
         requireWriter(held)
@@ -118,9 +119,10 @@ export function createHandoffs(writing: Writing): Handoffs {
         requireOpen(held, thread)
         requireSide(held, thread, ['sender', 'recipient'], 'write')
         requireTurnsLeft(thread)
+        await requireContentLeft(held, thread, body)
         rate.check(caller.session)
         const warnings = await says.check()
-        const { node } = publishIn(turn, thread, { kind: 'message', ctl: {}, body })
+        const { node } = publishIn(turn, thread, { kind: 'message', ctl: {}, body, outside })
         return {
           ...commonView(held, thread),
           warnings,
@@ -149,6 +151,7 @@ export function createHandoffs(writing: Writing): Handoffs {
         requireRevisions(thread, params.expected_revision_id === undefined ? undefined : [params.expected_revision_id])
         rate.check(caller.session)
         publishIn(turn, thread, { kind: 'accept', ctl: {}, body: { session: caller.session } })
+        await wantChunks(held, turn, thread)
         const { view, last } = await threadView(held, thread)
         markRead(held, turn, thread, last)
         return { ...view, unread_count: thread.row?.unread ?? 0, checklist: CHECKLIST }
@@ -156,7 +159,7 @@ export function createHandoffs(writing: Writing): Handoffs {
     },
 
     async complete(params, caller) {
-      const body = resultBody(params)
+      const { body, outside } = resultBody(params)
       const says = outgoing(params)
       return once(held, { method: 'complete', params, caller, says }, async (turn) => {
         requireWriter(held)
@@ -171,9 +174,10 @@ export function createHandoffs(writing: Writing): Handoffs {
         }
         if (outcome === 'done' && createOf(thread)?.header.ctl.action && verdictOf(thread.graph) !== 'approved')
           throw approvalRequired(thread)
+        await requireContentLeft(held, thread, body)
         rate.check(caller.session)
         const warnings = await says.check()
-        publishIn(turn, thread, { kind: 'complete', ctl: { outcome }, body })
+        publishIn(turn, thread, { kind: 'complete', ctl: { outcome }, body, outside })
         return { ...commonView(held, thread), warnings }
       })
     },

@@ -8,7 +8,9 @@ import type { System } from '../system.ts'
 import type { NodeEvent } from './api.ts'
 import { createBuckets } from './buckets.ts'
 import { addCarried, type Carried, emptyCarried } from './carry.ts'
+import { addWanted, type Wanted } from './chunks.ts'
 import { createDue, type Due } from './search-due.ts'
+import { readMarks } from './chunk-rows.ts'
 import { DEFAULT_QUOTAS, type Quotas } from './quotas.ts'
 import {
   getArrival,
@@ -70,6 +72,10 @@ export interface Held {
   /** Device → entry → thread: what that device has not acknowledged. */
   readonly outbox: Map<Hex, Map<Hex, Hex>>
   readonly quotas: Quotas
+  /** Chunks that are to be fetched. */
+  readonly wanted: Wanted
+  /** Contents in chunks that were compared as a whole with their SHA-256. */
+  readonly compared: Set<string>
   /** Sealed bodies that are kept for others. */
   readonly carried: Carried
   /** Member → bytes of its entries in threads that this node's member takes no part in. */
@@ -142,6 +148,8 @@ export async function openHeld(options: {
     buckets: () => buckets.digests(),
     outbox: new Map(),
     quotas,
+    wanted: { byThread: new Map(), onMore: () => undefined },
+    compared: new Set(),
     carried: emptyCarried(),
     foreign,
     roomMade: () => roomMade,
@@ -190,6 +198,7 @@ export async function openHeld(options: {
   }
   for await (const [thread, row] of readThreadRows(store)) held.setFacts(thread, factsOf(row))
   for await (const item of readOutbox(store)) outboxOf(held, item.device).set(item.entry, item.thread)
+  for await (const [thread, chunk] of readMarks(store, 'wanted')) addWanted(held.wanted, thread, chunk)
   for await (const [entry, row] of readCarried(store)) addCarried(held.carried, entry, row)
   return held
 }

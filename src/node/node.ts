@@ -154,7 +154,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     continueHandoff: (params, caller) => continuing.continueHandoff(params, caller),
     annotate: (params, caller) => continuing.annotate(params, caller),
     resolve: (params, caller) => continuing.resolve(params, caller),
-    readArtifact: (params) => readArtifact(held, params),
+    readArtifact: (params, signal) => readArtifact(held, peers.fetching, params, signal),
     approve: (params, caller) => handoffs.decide('approved', params, caller),
     reject: (params, caller) => handoffs.decide('rejected', params, caller),
     share: (params, caller) => sharing.share(params, caller),

@@ -15,6 +15,7 @@ import { admit, type Admitted, createWaitingRoom, type WaitingRoom } from './adm
 import { carriedFor, wantedToCarry } from './carry.ts'
 import { noteCarrier } from './carriers.ts'
 import { createAsking } from './asking.ts'
+import { createFetching, type Fetching } from './fetching.ts'
 import { countRefusal, type Held } from './held.ts'
 import type { Published } from './publish.ts'
 import { recoveredWith } from './recovery.ts'
@@ -44,6 +45,8 @@ export interface Peers {
   isConnected(device: Hex): boolean
   /** Something came by another way: receipts are announced, gaps are asked for. */
   onAdmitted(from: Hex, admitted: Admitted): void
+  /** Brings chunks of artifacts from whoever has them. */
+  readonly fetching: Fetching
   /** Where entries wait, whichever way they came. */
   readonly room: WaitingRoom
   /** Entries that wait for what they build on. */
@@ -69,6 +72,7 @@ export function createPeers(options: PeersParts): Peers {
   const { workspace, system } = held
   const room = createWaitingRoom()
   const asking = createAsking(system.clock)
+  const fetching = createFetching(held)
   const sessions = new Map<Hex, SyncSession>()
   const rows = new Map<Hex, PeerRow>()
   /** Peers whose rows changed since they were last written. */
@@ -154,6 +158,7 @@ export function createPeers(options: PeersParts): Peers {
       room,
       stream,
       asking,
+      fetching,
       onAdmitted,
       onWorkspaceChanged: workspaceChanged,
       onInSync: (device) => {
@@ -316,6 +321,7 @@ export function createPeers(options: PeersParts): Peers {
     keepRow,
     isConnected: (device) => sessions.has(device),
     onAdmitted,
+    fetching,
     room,
     waiting: () => room.byId.size,
   }

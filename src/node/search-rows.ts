@@ -45,16 +45,14 @@ export function putTerms(first: number, terms: readonly string[]): Write {
   return { type: 'put', space: 'search', key: chunkKey(first), value: new TextEncoder().encode(terms.join('\n')) }
 }
 
-/** All terms in order of their numbers; undefined where some are missing. */
-export async function readTerms(store: Store, { termsCount }: IndexForm): Promise<string[] | undefined> {
-  const terms: string[] = []
-  while (terms.length < termsCount) {
-    const [value] = await readable(store, [chunkKey(terms.length)])
-    const chunk = value ? new TextDecoder().decode(value).split('\n') : []
-    if (chunk.length < Math.min(CHUNK_TERMS_COUNT, termsCount - terms.length)) return undefined
-    for (const term of chunk.slice(0, termsCount - terms.length)) terms.push(term)
+/** All terms in order of their numbers, chunk by chunk. Ends early where one is missing. */
+export async function* readTerms(store: Store, { termsCount }: IndexForm): AsyncGenerator<string[]> {
+  for (let first = 0; first < termsCount; first += CHUNK_TERMS_COUNT) {
+    const [value] = await readable(store, [chunkKey(first)])
+    if (!value) return
+    const terms = new TextDecoder().decode(value).split('\n')
+    yield terms.slice(0, termsCount - first)
   }
-  return terms
 }
 
 function chunkKey(first: number): string {

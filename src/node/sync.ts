@@ -23,6 +23,8 @@ import { admit, type Admitted, admitBodies, admitWaiting, type WaitingRoom } fro
 import { createApart } from './apart.ts'
 import { wantedToCarry } from './carry.ts'
 import type { Asking } from './asking.ts'
+import { wantedChunks } from './chunks.ts'
+import type { Fetching } from './fetching.ts'
 import { countRefusal, type Held, type ThreadFacts } from './held.ts'
 import { createOutbound } from './outbound.ts'
 import { missingBodies, sideOf, type Thread, threadDevices, tipsOf } from './threads.ts'
@@ -42,6 +44,7 @@ export interface SyncOptions {
   readonly room: WaitingRoom
   readonly stream: FrameStream
   readonly asking: Asking
+  readonly fetching: Fetching
   /** Something was taken in: receipts are to be announced, gaps to be filled. */
   readonly onAdmitted: (from: Hex, admitted: Admitted) => void
   /** The roster or a prekey changed. */
@@ -79,6 +82,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
     onForgotten: () => say({ t: 'digests', buckets: held.buckets() }),
   })
   const { say } = out
+  const chunks = options.fetching.join(stream.device, (th, ids) => say({ t: 'want-chunks', th, ids }))
   let ended = false
   /** What the peer last said that it holds. */
   let peerBuckets: Hex | undefined
@@ -128,9 +132,9 @@ export function createSyncSession(options: SyncOptions): SyncSession {
       case 'bodies':
         return onBodies(message)
       case 'want-chunks':
-        return say({ t: 'chunks', th: message.th, items: message.ids.map((id) => [id, null]) })
+        return out.give(() => wantedChunks(held, stream.device, message))
       case 'chunks':
-        return say({ t: 'got' })
+        return chunks.take(message.th, message.items).then(() => say({ t: 'got' }))
       case 'carried':
         return onCarried(message)
       case 'heads':
@@ -362,6 +366,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
         }
       } finally {
         ended = true
+        chunks.leave()
         out.end()
         await saying
       }

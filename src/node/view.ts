@@ -15,20 +15,19 @@ import {
 } from '../../protocol/index.ts'
 import {
   type ActionView,
-  type ArtifactListing,
   type Delivery,
   type EntryContent,
   type EntryView,
   type ThreadCommon,
   type ThreadView,
 } from './api.ts'
-import { artifactFacts, artifactLabels } from './artifacts.ts'
+import { artifactFacts } from './artifacts.ts'
 import { carriersOf } from './carriers.ts'
 import { type AnyBody, boundAction, openContent, type Opened } from './contents.ts'
 import type { Held } from './held.ts'
 import { memberView, partyOf } from './membership.ts'
 import { readersOf } from './readers.ts'
-import { type RecordOptions, recordParts } from './record-view.ts'
+import { artifactListing, type RecordOptions, recordParts } from './record-view.ts'
 import { content, isMine, timeText } from './shown.ts'
 import { createOf, receivedAt, sideOf, type Thread, threadDevices } from './threads.ts'
 import { stateOf } from './tracker.ts'
@@ -145,7 +144,9 @@ async function entryView(held: Held, thread: Thread, node: Node, kind: ShownKind
     ...(header.kind === 'share' ? { reader: handleOf(held.workspace, header.ctl.reader) } : {}),
     body: opened.state,
     ...(opened.state === 'ok' ? { content: content(mine, entryContent(thread, opened)) } : {}),
-    ...(opened.state === 'ok' ? { artifacts: artifactsOf(opened).map((artifact) => listing(artifact, id, mine)) } : {}),
+    ...(opened.state === 'ok'
+      ? { artifacts: artifactsOf(opened).map((artifact) => artifactListing(held, thread, { artifact, node })) }
+      : {}),
   }
 }
 
@@ -204,23 +205,22 @@ function artifactsOf(opened: Opened | AnyBody): readonly Artifact[] {
   return 'body' in opened && 'artifacts' in opened.body ? opened.body.artifacts : []
 }
 
-function listing(artifact: Artifact, entry: Hex, mine: boolean): ArtifactListing {
-  return { ...artifactFacts(artifact, entry), content: content(mine, artifactLabels(artifact)) }
-}
-
-/** The earliest artifact of the thread whose id is wanted, among those that can be read here. */
+/** The earliest artifact of the thread whose id is wanted, among those that can be read here; one whose content is here before any other. */
 export async function findArtifact(
   held: Held,
   thread: Thread,
   isWanted: (id: Hex) => boolean,
 ): Promise<{ artifact: Artifact; node: Node } | undefined> {
+  let found: { artifact: Artifact; node: Node } | undefined
   for (const node of thread.graph.nodes) {
     const artifact = artifactsOf(await openContent(held, thread, node.entry)).find((candidate) =>
       isWanted(artifactId(candidate)),
     )
-    if (artifact) return { artifact, node }
+    if (!artifact) continue
+    if (artifactFacts(thread, artifact, node.entry.id).here) return { artifact, node }
+    found ??= { artifact, node }
   }
-  return undefined
+  return found
 }
 
 async function actionView(held: Held, thread: Thread): Promise<ActionView | undefined> {

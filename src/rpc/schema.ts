@@ -73,8 +73,8 @@ import * as shapes from './shapes.ts'
 /** Versions of this interface that this program speaks; it grows when a front end and a node of different age could misunderstand each other. */
 export const INTERFACE_VERSIONS: VersionRange = { min: 1, max: 1 }
 
-/** Far above any call that could succeed: what is larger is not even read to its end. */
-export const REQUEST_SIZE_BYTES_MAX = 12 * 1024 * 1024
+/** Above any call that could succeed: 32 MiB as base64, or as text of which a half is escaped. What is larger is not even read to its end. */
+export const REQUEST_SIZE_BYTES_MAX = 64 * 1024 * 1024
 
 export interface VersionRange {
   min: number
@@ -262,7 +262,7 @@ export const METHODS: { readonly [M in MethodName]: Method<M> } = {
   'relay/artifact': {
     changes: 'nothing',
     parse: by(readArtifact),
-    run: ({ api }, { params }) => api.readArtifact(params),
+    run: ({ api }, { params, signal }) => api.readArtifact(params, signal),
   },
   'relay/continue': {
     changes: says,

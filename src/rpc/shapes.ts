@@ -54,7 +54,10 @@ const artifact = z.discriminatedUnion(
         type: z.literal('file_diff'),
         path: filledText.describe('Path from the root of the repository'),
         diff: text.describe('Unified diff, as `git diff` prints it'),
-        base_commit: text.optional(),
+        repo: text
+          .describe('Id of the first commit of the repository, as `git rev-list --max-parents=0 HEAD`')
+          .optional(),
+        base_commit: text.describe('Full id of the commit that it applies to').optional(),
       })
       .describe('A change to a file'),
     z

@@ -167,6 +167,24 @@ describe('parameters', () => {
       'invalid_params: result_summary is not a known field',
     ],
     ['a limit out of range', 'tasks/list', { limit: 201 }, 'invalid_params: limit must be at most 200'],
+    [
+      'a wait for a search',
+      'tasks/list',
+      { query: 'a', wait_s: 1 },
+      'invalid_params: wait_s goes with none of query, with, since and until',
+    ],
+    [
+      'a long page of a search',
+      'tasks/list',
+      { with: 'frank', limit: 101 },
+      'invalid_params: limit must be at most 100 in a search',
+    ],
+    [
+      'half a pair to look for',
+      'tasks/list',
+      { query: '\ud800' },
+      'invalid_params: query must be well-formed Unicode text; it holds half of a surrogate pair',
+    ],
     ['a wait out of range', 'tasks/list', { wait_s: 51 }, 'invalid_params: wait_s must be at most 50'],
     [
       'half an offset',
@@ -239,8 +257,20 @@ describe('parameters', () => {
       code: -32016,
       details: { field: 'artifacts', limit: 16, size: 17 },
     })
-    const base64 = Buffer.alloc(200 * 1024).toString('base64')
-    expect(sized({ ...HANDOFF, artifacts: [{ type: 'file', name: 'a', media_type: 'b', base64 }] })).toBe('ok')
+    const file = (bytes: number) => {
+      const base64 = Buffer.alloc(bytes).toString('base64')
+      return { type: 'file', name: 'a', media_type: 'b', base64 }
+    }
+    const mib = 1024 * 1024
+    const files = (...sizes: number[]) => sized({ ...HANDOFF, artifacts: sizes.map(file) })
+    expect(files(200 * 1024)).toBe('ok')
+    expect(files(8 * mib, 8 * mib, 8 * mib, 8 * mib)).toBe('ok')
+    expect(files(1, 9 * mib)).toMatchObject({ code: -32016, details: { field: 'artifacts[1]', limit: 8 * mib } })
+    expect(files(8 * mib, 8 * mib, 8 * mib, 8 * mib, mib)).toMatchObject({
+      code: -32016,
+      details: { field: 'artifacts', limit: 32 * mib },
+    })
+    expect(sized({ ...HANDOFF, artifacts: [{ type: 'file_diff', path: 'a', diff: 'ü'.repeat(4 * mib) }] })).toBe('ok')
     expect(sized({ thread_id: 't', message: text('a'), payload: { a: 'x'.repeat(limit) } })).toMatchObject({
       code: -32016,
     })

@@ -17,7 +17,15 @@ import {
 } from '../../src/node/api.ts'
 import { proposedAction, recordOf } from './peer-words.ts'
 import { bootstrapCalls, createScript, type Script, teamCalls } from './script.ts'
-import { entry, type Keyed, recordCalls, scriptedAnnotation, scriptedRecord, TIME } from './scripted-record.ts'
+import {
+  entry,
+  type Keyed,
+  recordCalls,
+  scriptedAnnotation,
+  scriptedFound,
+  scriptedRecord,
+  TIME,
+} from './scripted-record.ts'
 
 const BOB: Party = { handle: 'bob@acme', device: 'bob/bobs-mbp', trust: 'verified' }
 const FRANK: Party = { handle: 'frank@acme', device: 'frank/frank-xps', trust: 'unverified' }
@@ -58,7 +66,15 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
   const theirs = <T>(value: T): Content<T> => ({ untrusted: untrusted(value) })
 
   function listing(id: string, content: Content<Record<string, string>>, bytes: Buffer): ArtifactListing {
-    return { artifact_id: id, type: 'file_diff', size: bytes.length, sha256: sha256(bytes), entry_id: 'e_1', content }
+    return {
+      artifact_id: id,
+      type: 'file_diff',
+      size: bytes.length,
+      sha256: sha256(bytes),
+      here: true,
+      entry_id: 'e_1',
+      content,
+    }
   }
 
   function newThread(id: string, mine: boolean, extra: Partial<ThreadView>): ThreadView {
@@ -285,6 +301,7 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
           updated_at: TIME,
           age_s: 60,
           preview: view.side === 'in' ? theirs(peerText.slice(0, 240).toWellFormed()) : { own: 'mine' },
+          ...(params.query === undefined ? {} : { found: scriptedFound(peerText, FRANK) }),
         })),
         timed_out: params.wait_s !== undefined,
         ...(end < wanted.length ? { next_cursor: String(end) } : {}),
@@ -313,8 +330,8 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
       answers: (id) => common(open(id)),
       annotation: scriptedAnnotation(peerText, FRANK),
     }),
-    async readArtifact(params) {
-      await enter('readArtifact', params)
+    async readArtifact(params, signal) {
+      await enter('readArtifact', params, { signal })
       if (params.artifact_id !== 'art_1') throw new ApiError('artifact_not_found', 'no such artifact in this thread')
       const { offset = 0, max_bytes = 16 * 1024 } = params
       const slice = artifact.subarray(offset, offset + max_bytes)
@@ -329,6 +346,8 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
         offset,
         size: artifact.length,
         sha256: sha256(artifact),
+        here: true,
+        verified: true,
         truncated: end < artifact.length,
         ...(end < artifact.length ? { next_offset: end } : {}),
         encoding: isText ? 'utf8' : 'base64',
