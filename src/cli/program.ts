@@ -242,6 +242,12 @@ function addHandoffs(command: MakeCommand, runs: Runs): void {
     async () => (await import('./show.ts')).run,
   )
   runs(
+    command('apply <id> <artifact>', 'see whether a diff fits your working copy; relay-node never applies one')
+      .option('--check', 'look, and change nothing; exit code 0 if it fits, 1 if not')
+      .option('--repo <dir>', 'a folder of the working copy; default: the current one'),
+    async () => (await import('./apply.ts')).run,
+  )
+  runs(
     saying(
       withArtifacts(
         command('send <name>', 'hand work to a teammate')
