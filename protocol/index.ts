@@ -31,7 +31,7 @@ export {
   signingKey,
   verify,
 } from './crypto.ts'
-export { type Status } from './effect.ts'
+export { type Status, viewOf } from './effect.ts'
 export { type Draft, type Entry, openEntry, parseEntry, signEntry, verifyEntry } from './entry.ts'
 export {
   commitWorkspaceKey,
@@ -46,6 +46,7 @@ export {
 export {
   addNode,
   type Bits,
+  compareRank,
   emptyGraph,
   type Graph,
   hasBit,

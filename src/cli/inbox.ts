@@ -1,5 +1,7 @@
 /** relay-node inbox: what came, what is open, what is unread. */
 import type { InboxItem } from '../node/api.ts'
+import type { RpcClient } from '../rpc/client.ts'
+import { readAlways } from './after-removal.ts'
 import type { Command } from './context.ts'
 import { withNode } from './node-connection.ts'
 import { oneLine, openContent, partyName } from './peer-text.ts'
@@ -18,20 +20,25 @@ interface Options {
 
 export const run: Command<Options> = async (context, _args, options) => {
   const { printer } = context
-  const items = await withNode(context, async (node) => {
-    const found: InboxItem[] = []
-    let cursor: string | undefined
-    do {
-      const page = await node.call('tasks/list', {
-        status: options.all === true ? ['pending', 'accepted', 'completed', 'cancelled'] : ['pending', 'accepted'],
-        cursor,
-      })
-      found.push(...page.items.filter(({ side }) => isWanted(side, options)))
-      cursor = page.next_cursor
-    } while (cursor !== undefined)
-    return found
-  })
+  const items = await withNode(context, (node) =>
+    readAlways(printer, (afterRemoval) => readInbox(node, options, afterRemoval)),
+  )
   printer.result({ items }, () => printInbox(printer, items, options.all === true))
+}
+
+async function readInbox(node: RpcClient, options: Options, afterRemoval: boolean): Promise<InboxItem[]> {
+  const found: InboxItem[] = []
+  let cursor: string | undefined
+  do {
+    const page = await node.call('tasks/list', {
+      status: options.all === true ? ['pending', 'accepted', 'completed', 'cancelled'] : ['pending', 'accepted'],
+      cursor,
+      after_removal: afterRemoval,
+    })
+    found.push(...page.items.filter(({ side }) => isWanted(side, options)))
+    cursor = page.next_cursor
+  } while (cursor !== undefined)
+  return found
 }
 
 /** None named is the same as all. */

@@ -71,6 +71,7 @@ export function createProgram({ version, runner, write }: ProgramOptions): Progr
     async () => (await import('./join.ts')).run,
   )
   addMember(command, runs)
+  addDevice(command, runs)
   addSession(command, runs)
   addNode(command, runs)
   addHandoffs(command, runs)
@@ -94,10 +95,33 @@ function addInvite(command: MakeCommand, runs: Runs): void {
 }
 
 function addMember(command: MakeCommand, runs: Runs): void {
-  const member = command('member', 'who is in the workspace, and what they may do')
+  const member = command('member', 'who is in the workspace, what they may do, and who is to leave it')
+  runs(
+    command('list', 'every member, and who does not know of a removal yet', member),
+    async () => (await import('./member.ts')).runList,
+  )
+  runs(
+    command('remove <name>', 'shut a member out, with all laptops', member),
+    async () => (await import('./member.ts')).runRemove,
+  )
   runs(
     command('role <name> <role>', 'make a teammate a member or a reader; the owner alone can', member),
     async () => (await import('./member-role.ts')).run,
+  )
+}
+
+function addDevice(command: MakeCommand, runs: Runs): void {
+  const device = command('device', "members' laptops, and which of them is to be shut out")
+  runs(command('list', 'every laptop of every member', device), async () => (await import('./device.ts')).runList)
+  runs(
+    command('revoke <name/device>', 'shut one laptop out, such as one that was lost', device),
+    async () => (await import('./device.ts')).runRevoke,
+  )
+  const quarantine = command('quarantine', 'handoffs that came from a laptop which had been removed')
+  runs(command('list', 'those that are kept apart', quarantine), async () => (await import('./quarantine.ts')).runList)
+  runs(
+    command('admit <id>', 'take one for a handoff like any other', quarantine),
+    async () => (await import('./quarantine.ts')).runAdmit,
   )
 }
 
@@ -216,6 +240,12 @@ function addHandoffs(command: MakeCommand, runs: Runs): void {
       .option('--artifact <id>', 'read one attachment instead')
       .option('--out <file>', 'write the attachment to a new file, byte for byte'),
     async () => (await import('./show.ts')).run,
+  )
+  runs(
+    command('apply <id> <artifact>', 'see whether a diff fits your working copy; relay-node never applies one')
+      .option('--check', 'look, and change nothing; exit code 0 if it fits, 1 if not')
+      .option('--repo <dir>', 'a folder of the working copy; default: the current one'),
+    async () => (await import('./apply.ts')).run,
   )
   runs(
     saying(

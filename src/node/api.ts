@@ -47,10 +47,12 @@ import type {
   VerdictResult,
 } from './calls.ts'
 import type { BootstrapServer, NodeStatus, PingedDevice, Teammate, WhoAmI } from './node-status.ts'
+import type { MemberListing, QuarantinedThread, RemovalResult } from './removal-calls.ts'
 
 export type * from './artifact-calls.ts'
 export type * from './calls.ts'
 export type * from './node-status.ts'
+export type * from './removal-calls.ts'
 
 declare const fromPeer: unique symbol
 /** Data from another person's node. On the wire it is plain JSON. */
@@ -203,7 +205,15 @@ export interface ThreadView extends ThreadCommon {
   state_digest: string
   /** Devices of the thread and, per device, the number of its newest entry here. */
   readers: ReaderView[]
-  participants: { handle: string; device: string; side: 'sender' | 'recipient' | 'reader' }[]
+  participants: {
+    handle: string
+    device: string
+    side: 'sender' | 'recipient' | 'reader'
+    /** It was removed from the workspace. */
+    removed: boolean
+    /** The other side has signed that nothing counts which it wrote without that being known. */
+    fenced: boolean
+  }[]
   next_cursor?: string
 }
 
@@ -276,6 +286,11 @@ export interface NodeApi {
   invite(params: InviteParams): Promise<InviteResult>
   listInvites(): Promise<{ items: InviteListing[] }>
   revokeInvite(params: { invite_id: string }): Promise<InviteListing>
+  members(): Promise<{ items: MemberListing[] }>
+  /** Shuts out a member, or one laptop: `frank`, `frank/frank-xps`; the owner's alone. */
+  remove(params: { name: string }): Promise<RemovalResult>
+  listQuarantine(): Promise<{ items: QuarantinedThread[] }>
+  admitQuarantined(params: { thread_id: string }): Promise<QuarantinedThread>
   listBootstrap(): Promise<{ items: BootstrapServer[] }>
   /** Names bootstrap servers for the whole team; the owner's alone. */
   useBootstrap(params: { addresses: string[] }): Promise<{ items: BootstrapServer[] }>

@@ -1,6 +1,7 @@
 /** Who this node is, who its teammates are, and how it is: what front ends get to see; types alone. */
 import type { MemberKind, Role, TurnedAway } from '../../protocol/index.ts'
 import type { Time, Trust } from './api.ts'
+import type { KeyLack } from './fencing.ts'
 
 export interface TeammateDevice {
   /** `member/device` */
@@ -43,7 +44,7 @@ export interface WhoAmI {
   kind?: 'person' | 'service'
   owner: boolean
   /** `alone` until a workspace is made or joined. */
-  node_state: 'ready' | 'alone'
+  node_state: 'ready' | 'alone' | 'removed'
   reachable_peers: number
 }
 
@@ -76,6 +77,12 @@ export interface NodeStatus extends WhoAmI {
   /** Proven: the device signed two entries with one number in that thread. */
   forks: { device: string; thread_id: string }[]
   roster: { position: number; forked: boolean }
+  /** Laptops that have not said yet that they know of every removal. */
+  unconfirmed: string[]
+  /** Handoffs that have no key yet which every removed device is left out of, and why. */
+  keyless: { thread_id: string; why: KeyLack['why']; devices: string[] }[]
+  /** Handoffs that are kept apart until a person admits them. */
+  quarantined: number
   bootstrap: BootstrapServer[]
   clock_ms: number
 }

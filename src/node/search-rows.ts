@@ -9,14 +9,14 @@
  * A change to a thread deletes its row in the batch of the change. So whatever is missing has to be
  * indexed, and nothing else: after a crash, a repair, or a damaged row.
  */
-import { encodeCanonical, type Hex } from '../../protocol/index.ts'
+import { decodeCanonical, encodeCanonical, type Hex, type Value } from '../../protocol/index.ts'
 import { type Store, StoreError, type Write } from '../store/store.ts'
-import { decodeRow } from './rows.ts'
 
 /** Counts up whenever terms are made or kept in another way. */
 const INDEX_VERSION = 1
 export const CHUNK_TERMS_COUNT = 1024
 const CHUNK_DIGITS = 6
+const FORM_BOUNDS = { bytesMax: 256, depthMax: 2, mapKeysMax: 0 }
 const READ_AT_ONCE_COUNT = 256
 
 export interface IndexForm {
@@ -34,10 +34,12 @@ export function putForm(device: Hex, { generation, termsCount }: IndexForm): Wri
 export async function getForm(store: Store, device: Hex): Promise<IndexForm | undefined> {
   const [value] = await readable(store, ['form'])
   if (!value) return undefined
-  const row = decodeRow(value)
-  if (!Array.isArray(row) || row.length !== 4 || row[0] !== INDEX_VERSION || row[1] !== device) return undefined
-  const [, , generation, termsCount] = row as [number, Hex, number, number]
-  return { generation, termsCount }
+  const decoded = decodeCanonical(value, FORM_BOUNDS)
+  const row: Value = decoded.ok ? decoded.value : null
+  if (!Array.isArray(row)) return undefined
+  const [version, of, generation, termsCount] = row as Value[]
+  if (version !== INDEX_VERSION || of !== device) return undefined
+  return typeof generation === 'number' && typeof termsCount === 'number' ? { generation, termsCount } : undefined
 }
 
 /** `terms` are all of the chunk that begins with number `first`. */

@@ -69,6 +69,7 @@ export const getThread: z.ZodType<GetThreadParams> = z.strictObject({
   compare_with: shapes.id.optional(),
   cursor: shapes.cursor.optional(),
   mark_read: z.boolean().optional(),
+  after_removal: z.boolean().optional(),
 })
 
 const accept: z.ZodType<AcceptUpdate> = z.strictObject({
@@ -98,6 +99,7 @@ export const readArtifact: z.ZodType<ArtifactParams> = z.strictObject({
   artifact_id: shapes.id,
   offset: z.int().min(0).optional(),
   max_bytes: z.int().min(1).max(ARTIFACT_READ_BYTES_MAX).optional(),
+  after_removal: z.boolean().optional(),
 })
 
 const continueHandoff: z.ZodType<ContinueParams> = z.strictObject({

@@ -68,6 +68,7 @@ import {
   share,
   verdict,
 } from './params.ts'
+import { REMOVAL_METHODS, type RemovalMethods } from './removal-methods.ts'
 import * as shapes from './shapes.ts'
 
 /** Versions of this interface that this program speaks; it grows when a front end and a node of different age could misunderstand each other. */
@@ -106,7 +107,7 @@ export interface Access {
 }
 
 /** Method → parameters and result, as they travel. */
-export interface Methods {
+export interface Methods extends RemovalMethods {
   'message/send': { params: NewHandoffParams | NewMessageParams; result: HandoffResult | MessageResult }
   'tasks/get': { params: GetThreadParams; result: ThreadView }
   'tasks/list': { params: ListThreadsParams; result: InboxPage }
@@ -167,7 +168,7 @@ export interface Call<P> {
  */
 export type Change = 'nothing' | 'read mark' | 'handoffs' | 'laptop' | 'human'
 
-interface Method<M extends MethodName> {
+export interface Method<M extends MethodName> {
   /** Of a method whose parameters decide it: what it changes with these. */
   changes: Change | ((params: Methods[M]['params']) => Change)
   /** @throws ApiError invalid_params, invalid_intent_payload or payload_too_large */
@@ -295,6 +296,7 @@ export const METHODS: { readonly [M in MethodName]: Method<M> } = {
     parse: by(z.strictObject({ invite_id: shapes.id })),
     run: ({ api }, { params }) => api.revokeInvite(params),
   },
+  ...REMOVAL_METHODS,
   'relay/bootstrap': {
     changes: 'nothing',
     parse: by(noParams),

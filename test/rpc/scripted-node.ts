@@ -26,6 +26,7 @@ import {
   scriptedRecord,
   TIME,
 } from './scripted-record.ts'
+import { removalCalls } from './scripted-removal.ts'
 
 const BOB: Party = { handle: 'bob@acme', device: 'bob/bobs-mbp', trust: 'verified' }
 const FRANK: Party = { handle: 'frank@acme', device: 'frank/frank-xps', trust: 'unverified' }
@@ -214,6 +215,9 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
         waiting: [],
         carried: { entries: 0, bytes: 0 },
         mailbox: false,
+        unconfirmed: [],
+        keyless: [],
+        quarantined: 0,
         clock_ms: 0,
       }
     },
@@ -368,6 +372,7 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
     },
     ...teamCalls(enter),
     ...bootstrapCalls(enter),
+    ...removalCalls(enter, FRANK, peerText),
     onEvent(listener) {
       listeners.add(listener)
       for (const waiting of waitingForListeners) if (listeners.size >= waiting.count) waiting.resolve()
