@@ -373,21 +373,6 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
     ...teamCalls(enter),
     ...bootstrapCalls(enter),
     ...removalCalls(enter, FRANK, peerText),
-    async join(params, signal) {
-      await enter('join', params, { signal })
-      return {
-        handle: 'bob@acme',
-        workspace: 'acme',
-        inviter: 'frank@acme',
-        trust: 'unverified',
-        role: 'member',
-        kind: 'person',
-      }
-    },
-    async ping(params, signal) {
-      await enter('ping', params, { signal })
-      return { items: [{ device: FRANK.device, round_trip_ms: 3, path: 'direct' }] }
-    },
     onEvent(listener) {
       listeners.add(listener)
       for (const waiting of waitingForListeners) if (listeners.size >= waiting.count) waiting.resolve()
