@@ -70,11 +70,15 @@ function stringsIn(root: unknown, field: string): NamedText[] {
   return found
 }
 
+/** Shorter than any secret. Bytes that are no text hold very many of them, which would take minutes to look through. */
+const ASCII_RUN = /[\n\r\t -~]{8,}/g
+
 /** What can be read in bytes: runs of ASCII, also where each character has two bytes. */
 function asciiOf(base64: string): string {
   const text = Buffer.from(base64, 'base64').toString('latin1')
   const wide = text.replaceAll(/([ -~])\0/g, '$1')
-  return (wide === text ? text : `${text}\n${wide}`).replaceAll(/[^\n\r\t -~]/g, '\n')
+  const runs = [text, ...(wide === text ? [] : [wide])].flatMap((bytes) => bytes.match(ASCII_RUN) ?? [])
+  return runs.join('\n')
 }
 
 function secretText({ field, line, rule }: SecretFinding): string {
