@@ -18,15 +18,7 @@ import {
   wrapKey,
 } from './crypto.ts'
 import { type Draft, encodeHeader, type Entry } from './entry.ts'
-import {
-  type Artifact,
-  BODY,
-  type BodyKind,
-  type BodyOf,
-  proposedAction,
-  type ProposedAction,
-  type Wrapped,
-} from './kinds.ts'
+import { BODY, type BodyKind, type BodyOf, proposedAction, type ProposedAction, type Wrapped } from './kinds.ts'
 import { AEAD_TAG_BYTES, BODY_SIZE_BYTES_MAX } from './limits.ts'
 import { type Checked, pass, refuse } from './refusal.ts'
 
@@ -169,9 +161,4 @@ export function decodeAction(bytes: Uint8Array): Checked<ProposedAction> {
 /** What create's ctl.action holds: peers can compare it and cannot guess it. */
 export function actionMac(key: Uint8Array, nonce: Hex, action: Uint8Array): Hex {
   return mac(derive(key, fromHex(nonce), 'action-key', []), 'action', [action])
-}
-
-/** Content-addressed id of an artifact in a thread. */
-export function artifactId(value: Artifact): Hex {
-  return hash('artifact', [withoutUndefined(value) as Value])
 }

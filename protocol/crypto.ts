@@ -50,6 +50,8 @@ export type Purpose =
   | 'successor'
   | 'ciphertext'
   | 'artifact'
+  | 'chunk'
+  | 'chunk-id'
   | 'commit'
   | 'wrap'
   | 'roster-wrap'
@@ -82,6 +84,11 @@ export function tagged(purpose: Purpose, parts: readonly Value[]): Uint8Array {
 /** SHA-256 of the tagged parts, hex. */
 export function hash(purpose: Purpose, parts: readonly Value[]): Hex {
   return createHash('sha256').update(tagged(purpose, parts)).digest('hex')
+}
+
+/** Plain SHA-256, hex: what people compare a file with. Whatever else is hashed has a tag. */
+export function contentHash(content: Uint8Array): Hex {
+  return createHash('sha256').update(content).digest('hex')
 }
 
 /** HMAC-SHA-256 of the tagged parts under `key`, hex. */

@@ -1,8 +1,8 @@
 /** The one door of the protocol: whatever a node, a client or a second implementation needs is named here. */
 export { authorize, devicesToCover, type Ground, type Missing } from './authorize.ts'
+export { artifactContent, artifactId, chunkId, chunkSize, openChunk, sealContent } from './artifact.ts'
 export {
   actionMac,
-  artifactId,
   BODY_CONTENT_SIZE_BYTES_MAX,
   commitThreadKey,
   decodeAction,
@@ -20,6 +20,7 @@ export {
 export { decodeCanonical, encodeCanonical, fromHex, type Hex, sameBytes, toHex, type Value } from './canonical.ts'
 export {
   checkSigningKey,
+  contentHash,
   derive,
   hash,
   mac,
@@ -30,7 +31,7 @@ export {
   signingKey,
   verify,
 } from './crypto.ts'
-export { type Status } from './effect.ts'
+export { type Status, viewOf } from './effect.ts'
 export { type Draft, type Entry, openEntry, parseEntry, signEntry, verifyEntry } from './entry.ts'
 export {
   commitWorkspaceKey,
@@ -45,6 +46,7 @@ export {
 export {
   addNode,
   type Bits,
+  compareRank,
   emptyGraph,
   type Graph,
   hasBit,
@@ -61,6 +63,7 @@ export {
 export {
   checkOwner,
   encodeCode,
+  findPhrase,
   type InviteCode,
   inviteKey,
   ownerProofKey,
@@ -77,6 +80,7 @@ export {
   ARTIFACT_TYPES,
   type BodyKind,
   type BodyOf,
+  type Chunked,
   CONSTRAINT_KINDS,
   type ContinuityRecord,
   type CtlOf,
@@ -138,10 +142,12 @@ export {
   signJoin,
 } from './roster.ts'
 export {
+  MEMBER_KINDS,
   type MemberKind,
   NAME,
   parseRosterEntry,
   type Role,
+  ROLES,
   type RosterCtl,
   type RosterEntry,
   type RosterHeader,
@@ -159,6 +165,7 @@ export {
   parseGossip,
   parseSync,
   prekeysDigest,
+  SYNC_CHUNKS_COUNT_MAX,
   SYNC_HEADS_COUNT_MAX,
   SYNC_IDS_COUNT_MAX,
   type SyncMessage,

@@ -45,6 +45,29 @@ export function phraseWords(secret: Uint8Array): string[] {
   return entropyToMnemonic(secret, wordlist).split(' ')
 }
 
+const WORDS: ReadonlySet<string> = new Set(wordlist)
+
+/**
+ * Where in `text` the first twelve or twenty-four words begin that {@link phraseWords} could have made, by their
+ * checksum; whatever is no letter may stand between them. undefined where there are none.
+ */
+export function findPhrase(text: string): number | undefined {
+  const run: { word: string; at: number }[] = []
+  for (const { 0: word, index: at } of text.toLowerCase().matchAll(/[a-z]+/g)) {
+    if (!WORDS.has(word)) {
+      run.length = 0
+      continue
+    }
+    run.push({ word, at })
+    if (run.length > 24) run.shift()
+    for (const count of [24, 12]) {
+      const last = run.slice(-count)
+      if (last.length === count && validateMnemonic(last.map((one) => one.word).join(' '), wordlist)) return last[0]?.at
+    }
+  }
+  return undefined
+}
+
 /** Parses a code or twelve words as a person typed them: case and spaces do not matter. */
 export function parseCode(text: string): Checked<InviteCode> {
   const typed = text.normalize('NFKC').trim().toLowerCase()

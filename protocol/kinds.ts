@@ -6,6 +6,8 @@
 import * as z from 'zod'
 import { fromHex, toHex } from './canonical.ts'
 import {
+  CHUNK_SIZE_BYTES,
+  CHUNKS_COUNT_MAX,
   DEPS_COUNT_MAX,
   LACK_COUNT_MAX,
   OLDER_KEYS_COUNT_MAX,
@@ -94,14 +96,58 @@ const text = z.string()
 const line = z.string().min(1)
 const optionalText = z.optional(z.string())
 
+/** Content that lies outside of the body, sealed in chunks under a key of its own: its size and SHA-256, and the chunks' ids in their order. */
+export const chunked = z
+  .strictObject({
+    size: uint.min(1),
+    sha256: bytes32,
+    key: bytes32,
+    ids: z.array(bytes32).max(CHUNKS_COUNT_MAX),
+  })
+  .refine(
+    ({ size, ids }) => ids.length === Math.ceil(size / CHUNK_SIZE_BYTES),
+    'another number of chunks than its size',
+  )
+export type Chunked = z.infer<typeof chunked>
+const chunks = z.optional(chunked)
+
+/** What an artifact holds stands in its body or in chunks, and not in both. */
+function once<T extends z.ZodObject>(shape: T, field: string, atLeast: 0 | 1) {
+  return shape.refine((value) => {
+    const { [field]: inside, chunks: outside } = value as Record<string, unknown>
+    const count = Number(inside !== undefined) + Number(outside !== undefined)
+    return count <= 1 && count >= atLeast
+  }, `either ${field} or chunks`)
+}
+
 /** A typed attachment. What a peer put in one is shown, never run, applied or fetched. */
 export const artifact = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('file_diff'), path: line, diff: text, base_commit: optionalText }),
+  once(
+    z.strictObject({
+      type: z.literal('file_diff'),
+      path: line,
+      diff: optionalText,
+      chunks,
+      /** Id of the repository's first commit. */
+      repo: optionalText,
+      base_commit: optionalText,
+    }),
+    'diff',
+    1,
+  ),
   z.strictObject({ type: z.literal('file_ref'), path: line, git_sha: optionalText, lines: optionalText }),
   z.strictObject({ type: z.literal('test_command'), command: line, cwd: optionalText }),
-  z.strictObject({ type: z.literal('api_contract'), schema_url: optionalText, inline: optionalText }),
+  once(
+    z.strictObject({ type: z.literal('api_contract'), schema_url: optionalText, inline: optionalText, chunks }),
+    'inline',
+    0,
+  ),
   z.strictObject({ type: z.literal('link'), url: line, title: optionalText }),
-  z.strictObject({ type: z.literal('file'), name: line, media_type: line, bytes }),
+  once(
+    z.strictObject({ type: z.literal('file'), name: line, media_type: line, bytes: z.optional(bytes), chunks }),
+    'bytes',
+    1,
+  ),
 ])
 export type Artifact = z.infer<typeof artifact>
 export const ARTIFACT_TYPES = ['file_diff', 'file_ref', 'test_command', 'api_contract', 'link', 'file'] as const

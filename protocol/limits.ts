@@ -28,12 +28,19 @@ export const LACK_COUNT_MAX = 32
 export const LACK_CHANGES_COUNT_MAX = 100
 export const REVISE_BASE_COUNT_MAX = 16
 export const NAME_LENGTH_CHARS_MAX = 32
+/** Plain bytes of every chunk of an artifact but the last: what the largest padded size holds. */
+export const CHUNK_SIZE_BYTES = 256 * 1024 - 4
+/** Chunks of one artifact. */
+export const CHUNKS_COUNT_MAX = 4096
 export const ROSTER_ENTRY_SIZE_BYTES_MAX = 32 * 1024
 export const BOOTSTRAP_ADDRESSES_COUNT_MAX = 16
 export const ADDRESS_SIZE_BYTES_MAX = 256
 
 // Quotas.
 export const ARTIFACTS_COUNT_MAX = 16
+/** Content of one artifact, and of all artifacts of a thread. */
+export const ARTIFACT_SIZE_BYTES_MAX = 8 * 1024 * 1024
+export const THREAD_ARTIFACTS_SIZE_BYTES_MAX = 32 * 1024 * 1024
 export const SENDER_OPEN_THREADS_COUNT_MAX = 50
 /** Entries that are kept of a device that forked in a thread. */
 export const FORKED_ENTRIES_COUNT_MAX = 1024
@@ -58,6 +65,11 @@ export const ARTIFACT_READ_BYTES_MAX = 32 * 1024
 export const ANSWER_LENGTH_CHARS_MAX = 40_000
 export const JOIN_STRANGERS_COUNT_MAX = 4
 export const JOIN_TTL_MS = 30_000
+/** Removed devices that are told so at the same time, and how long each may take to hear it. */
+export const FAREWELLS_COUNT_MAX = 4
+export const FAREWELL_TTL_MS = 10_000
+/** Threads that removed devices began, and that a node keeps apart. */
+export const QUARANTINE_COUNT_MAX = 50
 export const REFUSED_KEPT_COUNT_MAX = 64
 /** Sealed bodies that a node keeps for others: all of them, those of one author, how many, and for how long. */
 export const CARRIED_SIZE_BYTES_MAX = 256 * 1024 * 1024

@@ -63,6 +63,7 @@ export const REFUSALS = {
   wrap_unopenable: 'a wrapped key that does not open',
   key_commitment: 'the key is not the one that was committed to',
   seal_broken: 'sealed bytes that do not open under their key',
+  chunk: 'a chunk that is not the one that was named, or not of the size of its place',
   padding: 'not one of the padded sizes, or padded with other than zeros',
   message: 'a message that the sync protocol does not know',
   code: 'not an invite code',

@@ -5,6 +5,7 @@
  *     digests · threads             which threads differ
  *     vector → entries · ids        what of a thread the other side lacks
  *     want → bodies                 sealed bodies
+ *     want-chunks → chunks          content of artifacts that lies outside of bodies
  *     carried                       sealed bodies that the sender keeps for others
  *     heads                         something new in a thread
  *     got                           one batch was taken in: send another
@@ -20,8 +21,10 @@ const BUCKETS_COUNT = 256
 const BUCKET_DIGEST_BYTES = 8
 export const SYNC_IDS_COUNT_MAX = 8192
 export const SYNC_HEADS_COUNT_MAX = 256
+export const SYNC_CHUNKS_COUNT_MAX = 32
 
 const ids = z.array(bytes32).max(SYNC_IDS_COUNT_MAX)
+const chunkIds = z.array(bytes32).min(1).max(SYNC_CHUNKS_COUNT_MAX)
 const heads = z.array(bytes32).max(SYNC_HEADS_COUNT_MAX)
 
 const MESSAGES = {
@@ -55,6 +58,13 @@ const MESSAGES = {
   ids: z.strictObject({ t: z.literal('ids'), th: bytes32, ids }),
   want: z.strictObject({ t: z.literal('want'), th: bytes32, ids }),
   bodies: z.strictObject({ t: z.literal('bodies'), th: bytes32, items: z.array(z.tuple([bytes32, bytes])) }),
+  'want-chunks': z.strictObject({ t: z.literal('want-chunks'), th: bytes32, ids: chunkIds }),
+  /** Of each chunk that was wanted, once: the sealed bytes, or null from a peer that does not give them. */
+  chunks: z.strictObject({
+    t: z.literal('chunks'),
+    th: bytes32,
+    items: z.array(z.tuple([bytes32, z.nullable(bytes)])).max(SYNC_CHUNKS_COUNT_MAX),
+  }),
   /** Entries whose sealed body the sender keeps, in a thread that it takes no part in. */
   carried: z.strictObject({ t: z.literal('carried'), th: bytes32, ids }),
   heads: z.strictObject({ t: z.literal('heads'), th: bytes32, heads }),

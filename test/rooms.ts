@@ -50,7 +50,7 @@ const ROOMS: readonly Room[] = [
   {
     name: 'src/node',
     ours: [PROTOCOL, ...SYSTEM, STORE, NET],
-    packages: ['yjs', 'diff', 'minisearch', 'zod'],
+    packages: ['yjs', 'diff', 'minisearch', '@secretlint/', 'zod'],
     anyBuiltin: true,
   },
   {
@@ -95,6 +95,7 @@ export const ROOMS_THAT_EXIST = [
 const SOLE_NAMERS: readonly [target: RegExp, files: string[], why: string][] = [
   [/^(node:crypto|@hpke\/.*|@noble\/.*)$/, ['protocol/crypto.ts'], 'protocol keeps every primitive in one file'],
   [/^minisearch/, ['src/node/search-index.ts'], 'only search-index.ts knows what terms are kept in'],
+  [/^@secretlint\//, ['src/node/secrets.ts'], 'what these find is quoted in their messages'],
   [/^yjs$/, ['src/node/document.ts'], 'only document.ts knows that the text is a Yjs document'],
   [
     /^src\/(store\/level-store|net\/libp2p-net|net\/libp2p-bootstrap-net)\.ts$/,

@@ -1079,6 +1079,7 @@ def try_authorize(given, context):
 TRIED = {
     "decode_canonical": lambda given, context: decode(unhex(given["bytes"])),
     "open_entry": lambda given, context: open_entry(unhex(given["envelope"])),
+    "parse_artifact": lambda given, context: artifact_id(from_json(given["artifact"])),
     "authorize": try_authorize,
     "admit_roster_entry": lambda given, context: Roster(unhex(one) for one in context["roster"]).admit(
         unhex(given["envelope"])
@@ -1121,6 +1122,74 @@ def check_refusal(vector):
     if found != expected:
         raise AssertionError(f"refused as {found} and not as {expected}")
     return True
+
+
+# ---------------------------------------------------------------- artifacts (spec/artifact.md)
+
+CHUNK_BYTES = 262140
+CONTENT = {"file_diff": "diff", "api_contract": "inline", "file": "bytes"}
+CHUNKED = is_map(size=is_uint, sha256=ID, key=ID, ids=is_list(ID, 1, 4096))
+
+
+def is_chunked(value):
+    return CHUNKED(value) and value["size"] > 0 and len(value["ids"]) == -(-value["size"] // CHUNK_BYTES)
+
+
+def is_line(value):
+    return is_text(value) and value != ""
+
+
+# Labels that have to be there, those that may be, and whether content has to be there.
+ARTIFACTS = {
+    "file_diff": ({"path"}, {"repo", "base_commit"}, True),
+    "file_ref": ({"path"}, {"git_sha", "lines"}, False),
+    "test_command": ({"command"}, {"cwd"}, False),
+    "api_contract": (set(), {"schema_url"}, False),
+    "link": ({"url"}, {"title"}, False),
+    "file": ({"name", "media_type"}, set(), True),
+}
+
+
+def is_artifact(value):
+    if not isinstance(value, dict) or value.get("type") not in ARTIFACTS:
+        return False
+    needed, optional, has_content = ARTIFACTS[value["type"]]
+    field = CONTENT.get(value["type"])
+    labels = set(value) - {"type", field, "chunks"}
+    places = [key for key in (field, "chunks") if key in value]
+    if field is None and "chunks" in value:
+        return False
+    if not needed <= labels <= needed | optional or len(places) > 1 or (has_content and not places):
+        return False
+    if not all(is_line(value[key]) for key in needed) or not all(is_text(value[key]) for key in labels - needed):
+        return False
+    is_content = {"chunks": is_chunked, "bytes": is_bytes()}
+    return all(is_content.get(key, is_text)(value[key]) for key in places)
+
+
+def artifact_id(value):
+    if not is_artifact(value):
+        refuse("schema")
+    field = CONTENT.get(value["type"])
+    content = value.get(field)
+    if "chunks" in value:
+        found = value["chunks"]["sha256"]
+    elif content is None:
+        found = None
+    else:
+        found = hashlib.sha256(content if isinstance(content, bytes) else content.encode("utf-8")).digest()
+    labels = {key: inner for key, inner in value.items() if key not in (field, "chunks")}
+    return digest("artifact", [labels, found])
+
+
+def make_content(given):
+    content, key = unhex(given["content"]), unhex(given["key"])
+    count = -(-len(content) // CHUNK_BYTES)
+    return {
+        "size": len(content),
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "keys": [hkdf(key, b"", "chunk", [index, count]).hex() for index in range(count)],
+    }
 
 
 def signed(purpose):
@@ -1207,7 +1276,8 @@ MADE = {
     "wrap_workspace_key": make_workspace_commit,
     "seal_body": lambda given: {"plain": encode(from_json(given["body"])).hex()},
     "action_mac": make_action,
-    "artifact_id": lambda given: {"id": digest("artifact", [from_json(given["artifact"])]).hex()},
+    "artifact_id": lambda given: {"id": artifact_id(from_json(given["artifact"])).hex()},
+    "seal_content": make_content,
     "encode_sync": lambda given: {"frame": encode(from_json(given["message"])).hex()},
     "encode_gossip": lambda given: {"frame": encode(from_json(given["message"])).hex()},
     "encode_join": lambda given: {"frame": encode(from_json(given["message"])).hex()},

@@ -2,10 +2,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Command } from './context.ts'
 import { withNode } from './node-connection.ts'
-import { printCommon } from './thread-print.ts'
+import { printSaid } from './thread-print.ts'
 
 interface Options {
   reason?: string
+  allowSecrets?: boolean
 }
 
 export const run: Command<Options> = async (context, args, options) => {
@@ -14,11 +15,12 @@ export const run: Command<Options> = async (context, args, options) => {
     node.call('tasks/cancel', {
       thread_id: args[0] ?? '',
       reason: options.reason,
+      allow_secrets: options.allowSecrets,
       metadata: { client_idempotency_key: randomUUID() },
     }),
   )
   printer.result(result, () => {
     printer.done(result.final ? 'Cancelled.' : 'Cancelled, unless it was accepted at the same moment: an accept wins.')
-    printCommon(printer, result)
+    printSaid(printer, result)
   })
 }

@@ -6,7 +6,7 @@ import { UsageError } from './failure.ts'
 import { textOrStdin } from './input.ts'
 import { withNode } from './node-connection.ts'
 import { artifactsOf } from './send.ts'
-import { printCommon } from './thread-print.ts'
+import { printSaid } from './thread-print.ts'
 
 interface Options {
   result?: string
@@ -15,6 +15,7 @@ interface Options {
   file?: string[]
   test?: string[]
   link?: string[]
+  allowSecrets?: boolean
 }
 
 export const run: Command<Options> = async (context, args, options) => {
@@ -28,7 +29,7 @@ export const run: Command<Options> = async (context, args, options) => {
   if (options.outcome !== undefined && outcome === undefined) {
     throw new UsageError(`"${options.outcome}" is not an outcome.`, `Choose one of ${OUTCOMES.join(', ')}.`)
   }
-  const artifacts = artifactsOf(options)
+  const artifacts = await artifactsOf(context.printer, options)
   const resultSummary = await textOrStdin(options.result)
   const result = await withNode(context, (node) =>
     node.call('tasks/update', {
@@ -37,11 +38,12 @@ export const run: Command<Options> = async (context, args, options) => {
       result_summary: resultSummary,
       outcome,
       artifacts,
+      allow_secrets: options.allowSecrets,
       metadata: { client_idempotency_key: randomUUID() },
     }),
   )
   printer.result(result, () => {
     printer.done('Completed.')
-    printCommon(printer, result)
+    printSaid(printer, result)
   })
 }

@@ -4,29 +4,31 @@ import type { Command } from './context.ts'
 import { textOrStdin } from './input.ts'
 import { withNode } from './node-connection.ts'
 import { artifactsOf } from './send.ts'
-import { printCommon } from './thread-print.ts'
+import { printSaid } from './thread-print.ts'
 
 interface Options {
   diff?: string[]
   file?: string[]
   test?: string[]
   link?: string[]
+  allowSecrets?: boolean
 }
 
 export const run: Command<Options> = async (context, args, options) => {
   const { printer } = context
-  const artifacts = artifactsOf(options)
+  const artifacts = await artifactsOf(context.printer, options)
   const text = await textOrStdin(args[1] ?? '-')
   const result = await withNode(context, (node) =>
     node.call('message/send', {
       thread_id: args[0] ?? '',
       message: { parts: [{ type: 'text', text }] },
       artifacts,
+      allow_secrets: options.allowSecrets,
       metadata: { client_idempotency_key: randomUUID() },
     }),
   )
   printer.result(result, () => {
     printer.done(`Written as #${result.sequence_no}.`)
-    printCommon(printer, result)
+    printSaid(printer, result)
   })
 }

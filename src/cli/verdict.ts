@@ -8,26 +8,26 @@ import { withNode } from './node-connection.ts'
 import { openContent, partyName, printContent } from './peer-text.ts'
 import { createPrinter, type Printer } from './print.ts'
 import { readThread } from './show.ts'
-import { printCommon } from './thread-print.ts'
+import { printSaid } from './thread-print.ts'
 
 const DIGEST_CHARS_ASKED = 6
 
 interface Options {
   reason?: string
+  allowSecrets?: boolean
 }
 
 export const runApprove: Command<Options> = (context, args, options) =>
-  answer(context, { verdict: 'approve', id: args[0] ?? '', reason: options.reason })
+  answer(context, { verdict: 'approve', id: args[0] ?? '', ...options })
 export const runReject: Command<Options> = (context, args, options) =>
-  answer(context, { verdict: 'reject', id: args[0] ?? '', reason: options.reason })
+  answer(context, { verdict: 'reject', id: args[0] ?? '', ...options })
 
-interface Answer {
+interface Answer extends Options {
   verdict: 'approve' | 'reject'
   id: string
-  reason: string | undefined
 }
 
-async function answer(context: CommandContext, { verdict, id, reason }: Answer): Promise<void> {
+async function answer(context: CommandContext, { verdict, id, reason, allowSecrets }: Answer): Promise<void> {
   const { printer } = context
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
     throw new UsageError(
@@ -39,7 +39,7 @@ async function answer(context: CommandContext, { verdict, id, reason }: Answer):
   const output = printer.json ? process.stderr : process.stdout
   const screen = createPrinter({ json: false, stdout: output, stderr: process.stderr })
   const result = await withNode(context, async (node) => {
-    const thread = await readThread(node, id, false)
+    const thread = await readThread(node, id)
     const digest = showAction(screen, thread)
     const { askLine } = await import('./prompts.ts')
     const typed = await askLine(
@@ -57,12 +57,13 @@ async function answer(context: CommandContext, { verdict, id, reason }: Answer):
       thread_id: thread.thread_id,
       digest,
       reason,
+      allow_secrets: allowSecrets,
       metadata: { client_idempotency_key: randomUUID() },
     })
   })
   printer.result(result, () => {
     printer.done(verdict === 'approve' ? 'Approved.' : 'Rejected.')
-    printCommon(printer, result)
+    printSaid(printer, result)
   })
 }
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { checkSize, shapes } from '../rpc/client.ts'
 import { answer } from './answer.ts'
-import { commonOf } from './thread-view.ts'
+import { saidOf } from './thread-view.ts'
 import { tool, WRITES } from './tool.ts'
 
 export const annotateHandoff = tool({
@@ -27,6 +27,6 @@ export const annotateHandoff = tool({
     const done = await withKey(input, (metadata) =>
       call('relay/annotate', { thread_id, revision_id, body, artifact_id, selector, assignee, metadata }, { signal }),
     )
-    return answer(wrapper, { ...commonOf(done), annotation_id: done.annotation_id })
+    return answer(wrapper, { ...saidOf(done), annotation_id: done.annotation_id })
   },
 })

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { shapes } from '../rpc/client.ts'
 import { answer } from './answer.ts'
-import { commonOf } from './thread-view.ts'
+import { saidOf } from './thread-view.ts'
 import { ENDS, tool } from './tool.ts'
 
 export const cancelHandoff = tool({
@@ -17,6 +17,6 @@ export const cancelHandoff = tool({
   input: z.strictObject({ thread_id: shapes.id, reason: shapes.text.optional() }),
   async run(input, { call, wrapper, signal, withKey }) {
     const cancelled = await withKey(input, (metadata) => call('tasks/cancel', { ...input, metadata }, { signal }))
-    return answer(wrapper, commonOf(cancelled))
+    return answer(wrapper, saidOf(cancelled))
   },
 })

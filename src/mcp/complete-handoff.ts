@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { checkSize, shapes } from '../rpc/client.ts'
 import { answer } from './answer.ts'
-import { commonOf } from './thread-view.ts'
+import { saidOf } from './thread-view.ts'
 import { ENDS, tool } from './tool.ts'
 
 export const completeHandoff = tool({
@@ -26,6 +26,6 @@ export const completeHandoff = tool({
     const done = await withKey(input, (metadata) =>
       call('tasks/update', { ...input, status: 'completed', metadata }, { signal }),
     )
-    return answer(wrapper, commonOf(done))
+    return answer(wrapper, saidOf(done))
   },
 })

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { checkSize, shapes } from '../rpc/client.ts'
 import { answer } from './answer.ts'
-import { commonOf } from './thread-view.ts'
+import { saidOf } from './thread-view.ts'
 import { tool, WRITES } from './tool.ts'
 
 export const continueHandoff = tool({
@@ -34,7 +34,7 @@ export const continueHandoff = tool({
         { signal },
       ),
     )
-    const { revision_id, parents, artifact_ids, resolved, warnings } = done
-    return answer(wrapper, { ...commonOf(done), revision_id, parents, artifact_ids, resolved, warnings })
+    const { revision_id, parents, artifact_ids, resolved } = done
+    return answer(wrapper, { ...saidOf(done), revision_id, parents, artifact_ids, resolved })
   },
 })

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { checkIntent, checkSize, shapes } from '../rpc/client.ts'
 import { answer } from './answer.ts'
-import { commonOf } from './thread-view.ts'
+import { saidOf } from './thread-view.ts'
 import { tool, WRITES } from './tool.ts'
 
 export const handoffToTeammate = tool({
@@ -21,7 +21,7 @@ export const handoffToTeammate = tool({
     intent: shapes.intent,
     summary: shapes.filledText.describe('What the other side has to know, in plain text'),
     record: shapes.record.optional(),
-    artifacts: shapes.artifacts.describe('At most 16; together with the summary at most about 250 KiB').optional(),
+    artifacts: shapes.artifacts.describe('At most 16, of up to 8 MiB each and 32 MiB together').optional(),
     question: shapes.filledText.describe('Only with intent ask_question').optional(),
     proposed_action: shapes.proposedAction.describe('Exactly with intent propose_action').optional(),
     parent_thread_id: shapes.id.describe('The thread that this one follows from').optional(),
@@ -45,16 +45,15 @@ export const handoffToTeammate = tool({
       }
       return call('message/send', params, { signal })
     })
-    const { message_id, sequence_no, revision_id, artifact_ids, similar, warnings } = sent
+    const { message_id, sequence_no, revision_id, artifact_ids, similar } = sent
     const next = `Look again later: view_thread with thread_id ${sent.thread_id}, or check_inbox with side out.`
     return answer(wrapper, {
-      ...commonOf(sent),
+      ...saidOf(sent),
       message_id,
       sequence_no,
       revision_id,
       artifact_ids,
       similar,
-      warnings,
       next,
     })
   },

@@ -24,7 +24,7 @@ const SENTENCE =
 
 /** What this node checked for itself; nothing that a peer chose freely. */
 export interface PeerFacts {
-  from?: { handle: string; device?: string; trust?: Party['trust'] }
+  from?: Partial<Party> & { handle: string }
   thread_id?: string
   entry_id?: string
   sequence_no?: number
@@ -200,6 +200,7 @@ function header({ from, ...rest }: PeerFacts): string {
   const facts = {
     from: from?.handle,
     device: from?.device,
+    kind: from?.kind,
     trust: from?.trust,
     thread: rest.thread_id,
     entry: rest.entry_id,

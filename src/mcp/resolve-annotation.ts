@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { checkSize, shapes } from '../rpc/client.ts'
 import { answer } from './answer.ts'
 import { showAnnotation } from './record-view.ts'
-import { commonOf } from './thread-view.ts'
+import { saidOf } from './thread-view.ts'
 import { tool, WRITES } from './tool.ts'
 
 export const resolveAnnotation = tool({
@@ -25,6 +25,6 @@ export const resolveAnnotation = tool({
     const done = await withKey(input, (metadata) =>
       call('relay/resolve', { thread_id, annotation_id, resolved_revision_id, note, metadata }, { signal }),
     )
-    return answer(wrapper, { ...commonOf(done), annotation: showAnnotation(done.annotation, thread_id, wrapper) })
+    return answer(wrapper, { ...saidOf(done), annotation: showAnnotation(done.annotation, thread_id, wrapper) })
   },
 })

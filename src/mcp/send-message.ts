@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { checkSize, shapes } from '../rpc/client.ts'
 import { answer } from './answer.ts'
-import { commonOf } from './thread-view.ts'
+import { saidOf } from './thread-view.ts'
 import { tool, WRITES } from './tool.ts'
 
 export const sendMessage = tool({
@@ -28,6 +28,6 @@ export const sendMessage = tool({
       return call('message/send', { thread_id, message, payload, artifacts, metadata }, { signal })
     })
     const { message_id, sequence_no, artifact_ids } = sent
-    return answer(wrapper, { ...commonOf(sent), message_id, sequence_no, artifact_ids })
+    return answer(wrapper, { ...saidOf(sent), message_id, sequence_no, artifact_ids })
   },
 })

@@ -1,6 +1,6 @@
 /** A thread as an agent reads it: entry by entry, each author's words in one block, cut where an answer would be too long. */
 import { ANSWER_LENGTH_CHARS_MAX } from '../../protocol/index.ts'
-import type { ArtifactFacts, EntryView, Party, ThreadCommon, ThreadView } from '../rpc/client.ts'
+import type { ArtifactFacts, EntryView, Party, SaidResult, ThreadCommon, ThreadView } from '../rpc/client.ts'
 import { answer, type Answer, fits, lengthOf } from './answer.ts'
 import { encodePlace, type Place } from './place.ts'
 import { type PeerFacts, type Shown, withArtifacts, withoutRecord, type Wrapper } from './provenance.ts'
@@ -13,8 +13,13 @@ const PIECE_LENGTH_CHARS_MIN = 16
 const PIECE_MARGIN = 0.95
 
 /** The part that every answer on a thread has in common. Fields are named one by one: nothing unknown passes. */
-export function commonOf({ thread_id, status, final, waiting_for, delivery }: ThreadCommon) {
+function commonOf({ thread_id, status, final, waiting_for, delivery }: ThreadCommon) {
   return { thread_id, status, final, waiting_for, delivery }
+}
+
+/** The part that every answer to something said has in common. */
+export function saidOf(said: SaidResult) {
+  return { ...commonOf(said), warnings: said.warnings }
 }
 
 export interface ThreadPage {
@@ -103,14 +108,14 @@ function nextPage(view: ThreadView): string | undefined {
 
 function factsOf(view: ThreadView) {
   const { intent, side, from, to, created_at, parent_thread_id, revision_id, action, lead } = view
-  const { conflicting, repudiated, forks, unread_count, state_digest, participants } = view
+  const { conflicting, repudiated, forks, unread_count, state_digest, readers, participants } = view
   const unlisted = view.artifacts.length - ARTIFACTS_SHOWN_COUNT_MAX
   return {
     ...commonOf(view),
     intent,
     side,
     from: partyOf(from),
-    to: { handle: to.handle, trust: to.trust },
+    to: { handle: to.handle, trust: to.trust, kind: to.kind },
     created_at,
     parent_thread_id,
     revision_id,
@@ -121,7 +126,21 @@ function factsOf(view: ThreadView) {
     forks,
     unread_count,
     state_digest,
-    participants: participants.map(({ handle, device, side: where }) => ({ handle, device, side: where })),
+    readers: readers.map(({ handle, trust, kind, devices, shared_by, shared_at }) => ({
+      handle,
+      trust,
+      kind,
+      devices,
+      shared_by,
+      shared_at,
+    })),
+    participants: participants.map(({ handle, device, side: where, removed, fenced }) => ({
+      handle,
+      device,
+      side: where,
+      removed,
+      fenced,
+    })),
     artifacts: view.artifacts.slice(0, ARTIFACTS_SHOWN_COUNT_MAX).map(artifactFacts),
     ...(unlisted > 0 ? { artifacts_left: unlisted } : {}),
   }
@@ -142,7 +161,7 @@ function showEntry(entry: EntryView, view: ThreadView, wrapper: Wrapper): ShownE
 
 function entryFacts(entry: EntryView) {
   const { entry_id, message_id, kind, mine, sequence_no, sequence_mark, sent_at, received_at } = entry
-  const { late, cut, void: isVoid, outcome, verdict, body } = entry
+  const { late, cut, void: isVoid, outcome, verdict, reader, body } = entry
   return {
     entry_id,
     message_id,
@@ -158,17 +177,18 @@ function entryFacts(entry: EntryView) {
     void: isVoid,
     outcome,
     verdict,
+    reader,
     body,
     artifacts: (entry.artifacts ?? []).map(artifactFacts),
   }
 }
 
-function artifactFacts({ artifact_id, type, size, sha256, entry_id }: ArtifactFacts): ArtifactFacts {
-  return { artifact_id, type, size, sha256, entry_id }
+function artifactFacts({ artifact_id, type, size, sha256, here, here_bytes, entry_id }: ArtifactFacts): ArtifactFacts {
+  return { artifact_id, type, size, sha256, here, ...(here_bytes === undefined ? {} : { here_bytes }), entry_id }
 }
 
-export function partyOf({ handle, device, trust }: Party): Party {
-  return { handle, device, trust }
+export function partyOf({ handle, device, trust, kind }: Party): Party {
+  return { handle, device, trust, ...(kind === undefined ? {} : { kind }) }
 }
 
 function peerFacts(entry: EntryView, view: ThreadView): PeerFacts {

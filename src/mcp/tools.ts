@@ -31,3 +31,8 @@ export const TOOLS: readonly Tool[] = [
   completeHandoff,
   cancelHandoff,
 ]
+
+/** The tools that an agent is offered: all, or those that only read. */
+export function toolsFor(readOnly: boolean): readonly Tool[] {
+  return readOnly ? TOOLS.filter(({ annotations }) => annotations.readOnlyHint) : TOOLS
+}

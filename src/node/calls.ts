@@ -1,11 +1,20 @@
 /** What callers give to the node's calls, and what they get back; types alone. */
-import type { ContinuityRecord, Intent, Outcome, ProposedAction, Verdict } from '../../protocol/index.ts'
+import type {
+  ContinuityRecord,
+  Intent,
+  MemberKind,
+  Outcome,
+  ProposedAction,
+  Role,
+  Verdict,
+} from '../../protocol/index.ts'
 import type {
   ArtifactInput,
   ArtifactListing,
   Content,
   EntryView,
   Party,
+  Scope,
   Side,
   Status,
   ThreadCommon,
@@ -18,14 +27,30 @@ import type {
 export interface Caller {
   /** UUID of the front end's session: header relay-session. */
   session: string
+  /** There where it came with a token: header authorization. */
+  bound?: TokenSession | undefined
 }
+
+/** Read also where this device was removed: its human keeps what came before. Agents do not ask for it. */
+export type AfterRemoval = boolean | undefined
 
 export interface WriteMetadata {
   client_idempotency_key?: string | undefined
 }
+/** What all calls take that say something. */
+export interface Saying {
+  /** The human at the command line saw that it holds what looks like a secret, and sends it all the same. Never an agent's. */
+  allow_secrets?: boolean | undefined
+  metadata?: WriteMetadata | undefined
+}
+/** What all of them answer. */
+export interface SaidResult extends ThreadCommon {
+  /** For the author: advice, and what was noticed in the text. */
+  warnings: string[]
+}
 export interface ProposedActionInput extends ProposedAction {}
 
-export interface NewHandoffParams {
+export interface NewHandoffParams extends Saying {
   recipient: string
   intent: Intent
   /** Text parts are joined by a blank line: the summary. */
@@ -35,24 +60,21 @@ export interface NewHandoffParams {
   proposed_action?: ProposedActionInput | undefined
   record?: ContinuityRecord | undefined
   parent_thread_id?: string | undefined
-  metadata?: WriteMetadata | undefined
 }
-export interface NewMessageParams {
+export interface NewMessageParams extends Saying {
   thread_id: string
   message: { role?: string | undefined; parts: { type: 'text'; text: string }[] }
   payload?: unknown
   artifacts?: ArtifactInput[] | undefined
-  metadata?: WriteMetadata | undefined
 }
-export interface HandoffResult extends ThreadCommon {
+export interface HandoffResult extends SaidResult {
   message_id: string
   sequence_no: number
   revision_id: string
   artifact_ids: string[]
   similar: string[]
-  warnings: string[]
 }
-export interface MessageResult extends ThreadCommon {
+export interface MessageResult extends SaidResult {
   message_id: string
   sequence_no: number
   artifact_ids: string[]
@@ -66,6 +88,7 @@ export interface GetThreadParams {
   cursor?: string | undefined
   /** Move this member's read mark to what is returned. */
   mark_read?: boolean | undefined
+  after_removal?: AfterRemoval
 }
 export interface ListThreadsParams {
   /** Default: pending and accepted; where something is looked for: all. */
@@ -74,6 +97,7 @@ export interface ListThreadsParams {
   cursor?: string | undefined
   limit?: number | undefined
   wait_s?: number | undefined
+  after_removal?: AfterRemoval
   /** Words to look for in all that this device can read. Where it is there, even empty, the answer is of search: best first, or newest first. */
   query?: string | undefined
   /** Handle of the teammate who sent or received it. */
@@ -123,16 +147,15 @@ export interface AcceptParams {
 }
 /** The whole thread, and what a receiver has to check before working on it. */
 export type AcceptResult = ThreadView & { checklist: string[] }
-export interface CompleteParams {
+export interface CompleteParams extends Saying {
   thread_id: string
   result_summary: string
   outcome?: Outcome | undefined
   artifacts?: ArtifactInput[] | undefined
-  metadata?: WriteMetadata | undefined
 }
 /** Whole fields of the record that are to be replaced; what is left out stays. */
 export type RecordChanges = { [F in keyof ContinuityRecord]?: ContinuityRecord[F] | undefined }
-export interface ContinueParams {
+export interface ContinueParams extends Saying {
   thread_id: string
   /** The revision that was read, or all heads of a fork. */
   expected_revision_id: string | string[]
@@ -142,16 +165,14 @@ export interface ContinueParams {
   note?: string | undefined
   /** Annotations that this revision settles. */
   resolves?: string[] | undefined
-  metadata?: WriteMetadata | undefined
 }
-export interface ContinueResult extends ThreadCommon {
+export interface ContinueResult extends SaidResult {
   revision_id: string
   /** The revisions that it replaces. */
   parents: string[]
   artifact_ids: string[]
   /** Annotations that it resolved. */
   resolved: string[]
-  warnings: string[]
 }
 /** A quotation with what stands around it. */
 export interface Selector {
@@ -159,7 +180,7 @@ export interface Selector {
   prefix?: string | undefined
   suffix?: string | undefined
 }
-export interface AnnotateParams {
+export interface AnnotateParams extends Saying {
   thread_id: string
   revision_id: string
   body: string
@@ -167,59 +188,94 @@ export interface AnnotateParams {
   selector?: Selector | undefined
   /** A participant's handle. It grants nothing. */
   assignee?: string | undefined
-  metadata?: WriteMetadata | undefined
 }
-export interface AnnotateResult extends ThreadCommon {
+export interface AnnotateResult extends SaidResult {
   annotation_id: string
 }
-export interface ResolveParams {
+export interface ResolveParams extends Saying {
   thread_id: string
   annotation_id: string
   resolved_revision_id: string
   note?: string | undefined
-  metadata?: WriteMetadata | undefined
 }
-export interface ResolveResult extends ThreadCommon {
+export interface ResolveResult extends SaidResult {
   annotation: AnnotationView
 }
-export interface CancelParams {
+export interface CancelParams extends Saying {
   thread_id: string
   reason?: string | undefined
-  metadata?: WriteMetadata | undefined
 }
-export interface ArtifactParams {
-  thread_id: string
-  artifact_id: string
-  offset?: number | undefined
-  max_bytes?: number | undefined
-}
-export type ArtifactSlice = {
-  thread_id: string
-  artifact_id: string
-  type: ArtifactInput['type']
-  from: Party
-  entry_id: string
-  offset: number
-  size: number
-  sha256: string
-  truncated: boolean
-  next_offset?: number
-  /** text where the slice is UTF-8, else base64. */
-  encoding: 'utf8' | 'base64'
-  content: Content<string>
-}
-export interface VerdictParams {
+export interface VerdictParams extends Saying {
   thread_id: string
   /** Full digest of the proposed action, hex. */
   digest: string
   reason?: string | undefined
+}
+export interface VerdictResult extends SaidResult {
+  verdict: Verdict
+}
+export interface ShareParams {
+  thread_id: string
+  /** Handle of the member who may read it. */
+  reader: string
   metadata?: WriteMetadata | undefined
 }
-export interface VerdictResult extends ThreadCommon {
-  verdict: Verdict
+export interface ShareResult extends ThreadCommon {
+  reader: string
+  /** `member/device` of each laptop that can read it from now on. */
+  devices: string[]
+  warnings: string[]
+}
+export interface SessionParams {
+  scope: Scope
+  /** Default: the first free one of session-1, session-2 … */
+  name?: string | undefined
+  /** Default: 30 days. */
+  expires_s?: number | undefined
+}
+/** A session that was just made. The token is shown here and never again. */
+export interface NewSession {
+  name: string
+  scope: Scope
+  token: string
+  created_at: Time
+  expires_at: Time
+}
+export interface SessionListing {
+  name: string
+  scope: Scope
+  state: 'active' | 'expired' | 'revoked'
+  created_at: Time
+  expires_at: Time
+  /** To the minute. */
+  last_used_at?: Time
+}
+/** What a token binds a front end to. */
+export interface TokenSession {
+  name: string
+  scope: Scope
+  expires_at: Time
+}
+export interface RoleParams {
+  handle: string
+  role: Role
+}
+export interface RoleResult {
+  handle: string
+  trust: Trust
+  kind?: 'service'
+  role: Role
+  /** False if it was so before. */
+  changed: boolean
+  /** Handoffs of this member that are open; a reader can move none of them on. */
+  open_handoffs: number
 }
 export interface InviteParams {
   name: string
+  /** Default: member. */
+  role?: Role | undefined
+  /** Default: person. */
+  kind?: MemberKind | undefined
   expires_s?: number | undefined
   standalone?: boolean | undefined
 }
@@ -230,22 +286,30 @@ export interface InviteResult {
   /** The same secret as twelve words; absent for a standalone code. */
   words?: string[]
   handle: string
+  role: Role
+  kind: MemberKind
   expires_at: Time
 }
 export interface InviteListing {
   invite_id: string
   handle: string
+  role: Role
+  kind: MemberKind
   expires_at: Time
   state: 'open' | 'used' | 'expired' | 'withdrawn'
 }
 export interface JoinParams {
   code: string
+  /** There where a service joins: the scope that it is to have. Without it a person joins. */
+  service?: Scope | undefined
   /** Bootstrap servers to look for the inviter at, beside those of the settings. */
   bootstrap?: string[] | undefined
 }
 export interface JoinResult {
   handle: string
   workspace: string
+  role: Role
+  kind: MemberKind
   inviter: string
   trust: Trust
 }

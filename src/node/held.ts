@@ -8,7 +8,9 @@ import type { System } from '../system.ts'
 import type { NodeEvent } from './api.ts'
 import { createBuckets } from './buckets.ts'
 import { addCarried, type Carried, emptyCarried } from './carry.ts'
+import { addWanted, type Wanted } from './chunks.ts'
 import { createDue, type Due } from './search-due.ts'
+import { readMarks } from './chunk-rows.ts'
 import { DEFAULT_QUOTAS, type Quotas } from './quotas.ts'
 import {
   getArrival,
@@ -19,6 +21,7 @@ import {
   putBody,
   readCarried,
   readOutbox,
+  readQuarantine,
   readThreadRows,
   type ThreadRow,
   type TwinRow,
@@ -70,6 +73,10 @@ export interface Held {
   /** Device → entry → thread: what that device has not acknowledged. */
   readonly outbox: Map<Hex, Map<Hex, Hex>>
   readonly quotas: Quotas
+  /** Chunks that are to be fetched. */
+  readonly wanted: Wanted
+  /** Contents in chunks that were compared as a whole with their SHA-256. */
+  readonly compared: Set<string>
   /** Sealed bodies that are kept for others. */
   readonly carried: Carried
   /** Member → bytes of its entries in threads that this node's member takes no part in. */
@@ -78,6 +85,8 @@ export interface Held {
   roomMade(): number
   /** Sealed bodies whose batch is not on disk yet. */
   readonly freshBodies: Map<Hex, Uint8Array>
+  /** Threads that are kept apart, with the time since when, ms: begun by a device that was removed before they came. */
+  readonly quarantined: Map<Hex, number>
   /** Ids refused by anything but a wrong signature, newest last. */
   readonly refusedIds: Set<Hex>
   /** Number of the next refused entry that is kept. */
@@ -137,15 +146,19 @@ export async function openHeld(options: {
       for (const [author, size] of of.foreign) foreign.set(author, (foreign.get(author) ?? 0) + size)
       if (before?.open === true && !of.open) roomMade++
       facts.set(thread, of)
-      buckets.set(thread, of.headsDigest)
+      // Peers that do not hold it learn nothing of a thread that is kept apart.
+      buckets.set(thread, held.quarantined.has(thread) ? undefined : of.headsDigest)
     },
     buckets: () => buckets.digests(),
     outbox: new Map(),
     quotas,
+    wanted: { byThread: new Map(), onMore: () => undefined },
+    compared: new Set(),
     carried: emptyCarried(),
     foreign,
     roomMade: () => roomMade,
     freshBodies: new Map(),
+    quarantined: new Map(),
     refusedIds: new Set(),
     proofs: { next: await nextRefused(store) },
     recovery: { met: met && new Set(met) },
@@ -188,8 +201,10 @@ export async function openHeld(options: {
     },
     arrival: () => arrival,
   }
+  for await (const [thread, at] of readQuarantine(store)) held.quarantined.set(thread, at)
   for await (const [thread, row] of readThreadRows(store)) held.setFacts(thread, factsOf(row))
   for await (const item of readOutbox(store)) outboxOf(held, item.device).set(item.entry, item.thread)
+  for await (const [thread, chunk] of readMarks(store, 'wanted')) addWanted(held.wanted, thread, chunk)
   for await (const [entry, row] of readCarried(store)) addCarried(held.carried, entry, row)
   return held
 }

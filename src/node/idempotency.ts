@@ -1,24 +1,30 @@
 /** A write happens once: the same key with the same payload gives the first result again, in the one batch with the entry. */
-import { hash, type Hex, IDEMPOTENCY_TTL_MS, WRITES_PER_MINUTE_COUNT_MAX } from '../../protocol/index.ts'
+import { createHash } from 'node:crypto'
+import { type Hex, IDEMPOTENCY_TTL_MS, type Member, WRITES_PER_MINUTE_COUNT_MAX } from '../../protocol/index.ts'
 import type { Caller, WriteMetadata } from './api.ts'
 import { ApiError } from './api-error.ts'
 import type { Held, Turn } from './held.ts'
 import { getReceipt, oldReceipts, putReceipt } from './rows.ts'
 import { requireMember } from './membership.ts'
+import type { Outgoing } from './outgoing.ts'
+import { ownMember } from './workspace.ts'
 
 export interface Call {
   readonly method: string
   readonly params: { metadata?: WriteMetadata | undefined }
   readonly caller: Caller
+  /** What the call says. It is looked at before the turn, since that takes time, unless the call is a repeated one. */
+  readonly says?: Outgoing
 }
 
 /** Runs `task` in a turn, unless its idempotency key was used before. */
-export function once<T>(held: Held, call: Call, task: (turn: Turn) => Promise<T>): Promise<T> {
+export async function once<T>(held: Held, call: Call, task: (turn: Turn) => Promise<T>): Promise<T> {
+  if (call.says && !(await wasMade(held, call))) await call.says.ahead()
   return held.turn(async (turn) => {
     const member = requireMember(held)
     const key = call.params.metadata?.client_idempotency_key
     if (key === undefined) return task(turn)
-    const scope = `${member.id}/${call.method}`
+    const scope = scopeOf(member, call.method)
     const payload = payloadHash(call.params)
     const receipt = await getReceipt(held.store, scope, key)
     const now = held.system.clock.now()
@@ -34,19 +40,45 @@ export function once<T>(held: Held, call: Call, task: (turn: Turn) => Promise<T>
   })
 }
 
-function payloadHash(params: Call['params']): Hex {
-  return hash('payload', [JSON.stringify(sortKeys({ ...params, metadata: undefined }))])
+async function wasMade(held: Held, { method, params }: Call): Promise<boolean> {
+  const member = ownMember(held.workspace)
+  const key = params.metadata?.client_idempotency_key
+  return (
+    member !== undefined &&
+    key !== undefined &&
+    (await getReceipt(held.store, scopeOf(member, method), key)) !== undefined
+  )
 }
 
-function sortKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortKeys)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([, inner]) => inner !== undefined)
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, inner]) => [key, sortKeys(inner)]),
-  )
+function scopeOf(member: Member, method: string): string {
+  return `${member.id}/${method}`
+}
+
+/** SHA-256 of the parameters as JSON with sorted keys, piece by piece: a call may be tens of megabytes, which need not be copied whole. */
+function payloadHash(params: Call['params']): Hex {
+  const digest = createHash('sha256')
+  const add = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) digest.update(JSON.stringify(value) ?? 'null')
+    else if (Array.isArray(value)) {
+      digest.update('[')
+      for (const item of value) {
+        add(item)
+        digest.update(',')
+      }
+      digest.update(']')
+    } else {
+      digest.update('{')
+      for (const [key, inner] of Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+        if (inner === undefined) continue
+        digest.update(`${JSON.stringify(key)}:`)
+        add(inner)
+        digest.update(',')
+      }
+      digest.update('}')
+    }
+  }
+  add({ ...params, metadata: undefined })
+  return digest.digest('hex')
 }
 
 /** Forgets keys after their time. */

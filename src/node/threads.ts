@@ -13,6 +13,8 @@ import {
   wholeSet,
 } from '../../protocol/index.ts'
 import type { Store } from '../store/store.ts'
+import { readMarks } from './chunk-rows.ts'
+import type { EntryContents } from './chunks.ts'
 import { type CarrierRow, getThreadRow, readCarriers, readEntries, readSecrets, type ThreadRow } from './rows.ts'
 import { emptyTracker, type Tracker, track } from './tracker.ts'
 
@@ -33,6 +35,10 @@ export interface Thread {
   readonly arrivals: Map<Hex, Arrival>
   /** Entries whose sealed body is here. */
   readonly bodies: Set<Hex>
+  /** Chunks of artifacts that are here. */
+  readonly chunks: Set<Hex>
+  /** What the artifacts of entries hold, as far as it was looked at. */
+  readonly contents: Map<Hex, EntryContents>
   /** Thread keys by the id of the create or wrap that introduced them. */
   readonly keys: Map<Hex, Uint8Array>
   /** Who keeps an own entry for others, by entry and place. */
@@ -90,6 +96,8 @@ export function emptyThread(id: Hex): Thread {
     tracker: emptyTracker(),
     arrivals: new Map(),
     bodies: new Set(),
+    chunks: new Set(),
+    contents: new Map(),
     keys: new Map(),
     carriers: new Map(),
     row: undefined,
@@ -113,6 +121,7 @@ async function readThread(store: Store, log: RosterLog, id: Hex): Promise<Thread
   withBody.forEach((entry, i) => {
     if (bodies[i]) thread.bodies.add(entry)
   })
+  for await (const [, chunk] of readMarks(store, 'present', id)) thread.chunks.add(chunk)
   for await (const [keyId, key] of readSecrets(store, `thread/${id}`)) thread.keys.set(keyId, key)
   for await (const [entry, { where, at, host }] of readCarriers(store, id))
     thread.carriers.set(entry, (thread.carriers.get(entry) ?? new Map<string, CarrierFact>()).set(where, { at, host }))
@@ -156,4 +165,14 @@ export function missingBodies(thread: Thread): Hex[] {
 
 export function receivedAt(thread: Thread, entry: Hex): number {
   return thread.arrivals.get(entry)?.at ?? 0
+}
+
+/** All tips of each device's chain: one, unless it forked. */
+export function tipsOf(thread: Thread): [device: Hex, seq: number, entry: Hex][] {
+  const tips: [Hex, number, Hex][] = []
+  for (const [device, nodes] of thread.graph.byDevice) {
+    const inner = new Set(nodes.map((node) => node.entry.header.prev))
+    for (const { entry } of nodes) if (!inner.has(entry.id)) tips.push([device, entry.header.seq, entry.id])
+  }
+  return tips
 }

@@ -299,3 +299,28 @@ test.each([
   expect(ran).toMatchObject({ stdout: '' })
   expect(ran.stderr).toContain(said)
 })
+
+test('a secret is sent only where the person at the terminal says so, and is named by field and rule', async () => {
+  const token = ['gh', 'p_', 'Zq3'.repeat(12)].join('')
+  const plain = await bob.run(`send frank --summary "use ${token}"`)
+  expect(plain).toMatchObject({ code: 1, stdout: '' })
+  expect(plain.stderr).toContain('This looks like a secret: summary, line 1 (rule github).')
+  expect(plain.stderr).toContain('--allow-secrets')
+  const refused = await bob.run(`send frank --summary x --test "curl -H ${token}" --json`)
+  expect(refused).toMatchObject({ code: 1, stderr: '' })
+  expect(refused.json()).toMatchObject({
+    error: {
+      code: -32017,
+      symbol: 'secret_detected',
+      details: { findings: [{ field: 'artifacts[0].command', line: 1, rule: 'github' }] },
+    },
+  })
+  for (const { stdout, stderr } of [plain, refused]) expect(stdout + stderr).not.toContain(token)
+  expect(readFileSync(bob.home.log, 'utf8')).not.toContain(token)
+
+  const id = await handOff(`--summary "use ${token}" --allow-secrets`)
+  const said = await bob.run(`message ${id} "again ${token}" --allow-secrets`)
+  expect(said).toMatchObject({ code: 0 })
+  expect(said.stdout).toContain('A secret was sent: body, line 1 (rule github).')
+  expect(said.stdout).not.toContain(token)
+})

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { INSTRUCTIONS } from '../../src/mcp/instructions.ts'
+import { instructions } from '../../src/mcp/instructions.ts'
 import { TOOLS } from '../../src/mcp/tools.ts'
 import { ApiError } from '../../src/rpc/client.ts'
 import { FRANKS_THREAD } from '../rpc/scripted-node.ts'
@@ -94,7 +94,9 @@ describe('the table', () => {
   )
 
   it('has instructions of at most 2 KiB', () => {
-    expect(bytes(INSTRUCTIONS)).toBeLessThanOrEqual(2048)
+    for (const readOnly of [true, false])
+      for (const marksRead of [true, false])
+        expect(bytes(instructions({ readOnly, marksRead }))).toBeLessThanOrEqual(2048)
   })
 
   it('shows the exact form of every artifact', () => {
@@ -103,7 +105,7 @@ describe('the table', () => {
       inputSchema as { properties: { artifacts: { items: { anyOf: { properties: Record<string, unknown> }[] } } } }
     ).properties
     expect(artifacts.items.anyOf.map(({ properties }) => Object.keys(properties))).toEqual([
-      ['type', 'path', 'diff', 'base_commit'],
+      ['type', 'path', 'diff', 'repo', 'base_commit'],
       ['type', 'path', 'git_sha', 'lines'],
       ['type', 'command', 'cwd'],
       ['type', 'schema_url', 'inline'],
@@ -120,7 +122,7 @@ describe('an agent', () => {
     expect(tools.map(({ name }) => name)).toEqual(TOOLS.map(({ name }) => name))
     expect(tools[0]?.annotations).toMatchObject({ title: 'Who am I on the relay', readOnlyHint: true })
     expect(tools.every(({ outputSchema }) => outputSchema === undefined)).toBe(true)
-    expect(agent.client.getInstructions()).toBe(INSTRUCTIONS)
+    expect(agent.client.getInstructions()).toBe(instructions({ readOnly: false, marksRead: true }))
     expect(agent.client.getServerVersion()).toMatchObject({ name: 'relay', version: '0.1.0' })
   })
 
@@ -264,5 +266,16 @@ describe('a refusal', () => {
     expect((await agent.tool('read_artifact', { thread_id: FRANKS_THREAD, artifact_id: 'x' })).text).toMatch(
       /^artifact_not_found -32015: /,
     )
+  })
+})
+
+describe('what only a human decides', () => {
+  it('has no parameter in any tool: no agent sends what looks like a secret', async () => {
+    const { agent } = await connected()
+    for (const { name, inputSchema } of TOOLS) {
+      expect(JSON.stringify(inputSchema)).not.toContain('allow_secrets')
+      const { text } = await agent.tool(name, { allow_secrets: true })
+      expect(text, name).toMatch(/^invalid_params -32602: .*allow_secrets is not a known field/)
+    }
   })
 })

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
   actionMac,
-  artifactId,
   BODY_CONTENT_SIZE_BYTES_MAX,
   type BodyKind,
   type BodyOf,
@@ -172,10 +171,4 @@ describe('a proposed action', () => {
     expect(decodeAction(Uint8Array.of(0xff))).toMatchObject({ ok: false })
     expect(decodeAction(encodeCanonical({ description: '' }))).toMatchObject({ refusal: 'schema' })
   })
-})
-
-test('an artifact is named by its content', () => {
-  const one = artifactId({ type: 'file_ref', path: 'a', lines: undefined })
-  expect(artifactId({ type: 'file_ref', path: 'a' })).toBe(one)
-  expect(artifactId({ type: 'file_ref', path: 'b' })).not.toBe(one)
 })

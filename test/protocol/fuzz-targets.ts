@@ -7,6 +7,7 @@ import {
   type BodyKind,
   checkOpen,
   checkPut,
+  chunkId,
   type Checked,
   decodeAction,
   decodeCanonical,
@@ -24,6 +25,7 @@ import {
   epochOf,
   type JoinMessage,
   openBody,
+  openChunk,
   openEntry,
   openEnvelope,
   openPrekey,
@@ -38,6 +40,7 @@ import {
   sameBytes,
   type RosterLog,
   sealBody,
+  sealContent,
   sealEnvelope,
   sign,
   signPrekey,
@@ -117,6 +120,8 @@ function judge(entry: Entry): void {
   }
 }
 
+const content = sealContent(seedOf('content'), KEY)
+
 const BODIES: { readonly [K in BodyKind]?: Parameters<typeof encodeBody<K>>[1] } = {
   create: {
     summary: 'summary',
@@ -124,6 +129,8 @@ const BODIES: { readonly [K in BodyKind]?: Parameters<typeof encodeBody<K>>[1] }
       { type: 'file_diff', path: 'a.ts', diff: '@@', base_commit: 'c' },
       { type: 'file', name: 'f', media_type: 'text/plain', bytes: new Uint8Array([1, 2]) },
       { type: 'link', url: 'https://example.org' },
+      { type: 'file', name: 'g', media_type: 'text/plain', chunks: content.chunked },
+      { type: 'file_diff', path: 'b.ts', repo: 'r', chunks: content.chunked },
     ],
     record: {
       objective: { summary: 'o', acceptance_criteria: ['a'] },
@@ -189,12 +196,21 @@ const syncs = [
   encodeSync({ t: 'ids', th: ID, ids: [ID, ID] }),
   encodeSync({ t: 'want', th: ID, ids: [ID] }),
   encodeSync({ t: 'bodies', th: ID, items: [[ID, new Uint8Array(20)]] }),
+  encodeSync({ t: 'want-chunks', th: ID, ids: [ID] }),
+  encodeSync({
+    t: 'chunks',
+    th: ID,
+    items: [
+      [ID, new Uint8Array(20)],
+      [ID, null],
+    ],
+  }),
   encodeSync({ t: 'heads', th: ID, heads: [ID] }),
   encodeSync({ t: 'got' }),
 ]
 const joins: JoinMessage[] = [
   { t: 'ask', v: 1, key: ID, device: ID, nonce: ID },
-  { t: 'offer', ws: ID, invite: ID, owner: ID, proof: ID },
+  { t: 'offer', ws: ID, invite: ID, role: 'member', kind: 'person', owner: ID, proof: ID },
   { t: 'claim', device_name: 'xps', prekey: prekey.bytes, invite_signature: ID + ID, device_signature: ID + ID },
   { t: 'welcome', roster: [new Uint8Array(9)], prekeys: [prekey.bytes], last: true },
   { t: 'refused', reason: 'used' },
@@ -244,6 +260,15 @@ export const TARGETS: readonly Target[] = [
     samples: sealedPlains.map(({ bytes }) => bytes),
     check(input) {
       for (const { kind, entry } of sealedPlains) named(openBody(entry, kind, input, KEY))
+    },
+  },
+  {
+    name: 'chunks',
+    samples: content.sealed,
+    check(input) {
+      named(openChunk(content.chunked, 0, input))
+      // Its name is that of its bytes: what it holds is another matter.
+      named(openChunk({ ...content.chunked, ids: [chunkId(input)] }, 0, input))
     },
   },
   {

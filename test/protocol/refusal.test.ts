@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { REFUSALS } from '../../protocol/index.ts'
+import { ARTIFACT_CASES } from './cases/artifact.ts'
 import { COUNT_CASES } from './cases/counts.ts'
 import { ENTRY_CASES } from './cases/entry.ts'
 import { ROSTER_CASES } from './cases/roster.ts'
 import { SEALED_CASES } from './cases/sealed.ts'
 import { THREAD_CASES } from './cases/thread.ts'
 
-const CASES = [...ENTRY_CASES, ...THREAD_CASES, ...COUNT_CASES, ...ROSTER_CASES, ...SEALED_CASES]
+const CASES = [...ENTRY_CASES, ...THREAD_CASES, ...COUNT_CASES, ...ROSTER_CASES, ...SEALED_CASES, ...ARTIFACT_CASES]
 
 describe('every refusal has a case that is wrong in that one respect', () => {
   test.each(CASES)('$refusal: $what', async ({ refusal, wrong, right }) => {

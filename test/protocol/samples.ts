@@ -49,6 +49,15 @@ export const SYNC_MESSAGES: readonly SyncMessage[] = [
   { t: 'ids', th: ID, ids: [ID] },
   { t: 'want', th: ID, ids: [] },
   { t: 'bodies', th: ID, items: [[ID, BYTES]] },
+  { t: 'want-chunks', th: ID, ids: [ID] },
+  {
+    t: 'chunks',
+    th: ID,
+    items: [
+      [ID, BYTES],
+      [ID, null],
+    ],
+  },
   { t: 'carried', th: ID, ids: [ID] },
   { t: 'heads', th: ID, heads: [ID] },
   { t: 'got' },

@@ -4,21 +4,18 @@
  */
 import {
   actionMac,
-  bucketDigests,
   encodeAction,
   encodeBody,
   encodeCanonical,
   encodeCode,
   encodeGossip,
   encodeJoin,
-  encodeSync,
   fromHex,
   headsDigest,
   type Hex,
   inviteKey,
   ownerProofKey,
   peerIdText,
-  prekeysDigest,
   proveOwner,
   reduce,
   rendezvousTag,
@@ -30,10 +27,11 @@ import {
   topicOf,
 } from '../../protocol/index.ts'
 import { derive, tagged } from '../../protocol/crypto.ts'
-import { encodeFrame } from '../../src/net/frame.ts'
-import { bob, CLOCK_MS, frank, seedOf } from '../cast.ts'
+import { bob, frank, seedOf } from '../cast.ts'
 import { blockText, cborLines, heading, type HexLine, rawLines, taggedLines } from './hex-lines.ts'
+import { chunk } from './spec-artifact.ts'
 import { mailbox } from './spec-mailbox.ts'
+import { buckets, sync } from './spec-sync.ts'
 import * as world from './spec-world.ts'
 
 const NO_SALT = new Uint8Array(0)
@@ -316,53 +314,6 @@ function gossip(): HexLine[] {
   ]
 }
 
-function sync(): HexLine[] {
-  const { genesis, joined, bobsPrekey, franksPrekey, create, accept, ack, cancel } = world
-  const hello = encodeSync({
-    t: 'hello',
-    v: 1,
-    ws: genesis.id,
-    ros: joined.point,
-    prekeys: prekeysDigest([bobsPrekey.id, franksPrekey.id]),
-    frame: 320 * 1024,
-    clock: CLOCK_MS,
-  })
-  const vector = encodeSync({
-    t: 'vector',
-    th: create.id,
-    tips: [
-      [bob.device, 2, ack.id],
-      [frank.device, 0, accept.id],
-    ],
-  })
-  const framed = (message: Uint8Array, notes: Record<string, string>) => [
-    ...rawLines(encodeFrame(message).slice(0, -message.length), `${message.length} bytes follow`),
-    ...cborLines(message, { notes }),
-  ]
-  return [
-    heading('hello'),
-    ...framed(hello, { 'ros.1': 'the newest roster entry held', prekeys: 'digest of the prekey records held' }),
-    heading('vector: this is held of the thread, send what lies beyond'),
-    ...framed(vector, { 'tips.0.0': 'Bob’s laptop', 'tips.0.2': 'his ack', 'tips.1.2': 'Frank’s accept' }),
-    heading(`the id of Bob’s cancel is not named: it lies in the past of his ack (${cancel.id.slice(0, 8)}…)`),
-  ]
-}
-
-function buckets(): HexLine[] {
-  const { create, crossing } = world
-  const heads = headsDigest(crossing.graph.heads)
-  const at = Number.parseInt(create.id.slice(0, 2), 16)
-  const digest = bucketDigests([[create.id, heads]]).slice(16 * at, 16 * at + 16)
-  return [
-    heading(`what bucket ${at} is the hash of: one pair for each thread whose id begins with ${create.id.slice(0, 2)}`),
-    ...taggedLines(tagged('bucket', [[fromHex(create.id), fromHex(heads)]]), {
-      notes: { '0.0': 'thread', '0.1': 'digest of its heads' },
-    }),
-    heading('the first 8 bytes of its SHA-256'),
-    ...hexLines(digest),
-  ]
-}
-
 function refused(): HexLine[] {
   return [
     { hex: '1817', level: 0, note: '23 in two bytes instead of one: not_canonical' },
@@ -391,6 +342,7 @@ export const EXAMPLES: ReadonlyMap<string, string> = new Map(
     body: body(),
     'older-key': olderKey(),
     action: action(),
+    chunk: chunk(),
     gossip: gossip(),
     sync: sync(),
     buckets: buckets(),

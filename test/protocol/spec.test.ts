@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { decodeCanonical, fromHex, type JoinMessage, KINDS, parseSync, REFUSALS, toHex } from '../../protocol/index.ts'
-import { BODY, CTL, headerShape, record } from '../../protocol/kinds.ts'
+import { BODY, chunked, CTL, headerShape, record } from '../../protocol/kinds.ts'
 import * as limits from '../../protocol/limits.ts'
 import { ROSTER_CTL } from '../../protocol/roster-entry.ts'
 import { fileAt, filesBelow, ROOT } from '../source.ts'
@@ -16,7 +16,19 @@ import * as world from './spec-world.ts'
 const PAGES = new Map(
   filesBelow(['protocol/spec'], ['.md']).map(({ path, text }) => [path.replace('protocol/spec/', ''), text]),
 )
-const NAMES = ['overview', 'canonical', 'entry', 'thread', 'record', 'roster', 'envelope', 'sync', 'mailbox', 'errors']
+const NAMES = [
+  'overview',
+  'canonical',
+  'entry',
+  'thread',
+  'record',
+  'artifact',
+  'roster',
+  'envelope',
+  'sync',
+  'mailbox',
+  'errors',
+]
 
 function page(name: string): string {
   const text = PAGES.get(`${name}.md`)
@@ -39,7 +51,7 @@ function blocksOf(text: string): Block[] {
 }
 
 describe('the pages', () => {
-  test('are the ten, and the one that rules nothing', () => {
+  test('are the eleven, and the one that rules nothing', () => {
     expect([...PAGES.keys()].toSorted()).toEqual([...NAMES, 'scale'].map((name) => `${name}.md`).toSorted())
   })
 
@@ -141,9 +153,10 @@ describe('the grammars have the keys of the code', () => {
     else sameKeys(`body-${kind}`, shapeOf(body))
   })
 
-  test('header and record', () => {
+  test('header, record and what describes chunks', () => {
     sameKeys('header', shapeOf(headerShape))
     sameKeys('record', shapeOf(record))
+    sameKeys('chunked', shapeOf(chunked))
   })
 
   test.each(Object.entries(ROSTER_CTL))('roster %s', (kind, schema) => {
@@ -153,7 +166,7 @@ describe('the grammars have the keys of the code', () => {
   const ID = 'ab'.repeat(32)
   const JOIN_MESSAGES: readonly JoinMessage[] = [
     { t: 'ask', v: 1, key: ID, device: ID, nonce: ID },
-    { t: 'offer', ws: ID, invite: ID, owner: ID, proof: ID },
+    { t: 'offer', ws: ID, invite: ID, role: 'member', kind: 'person', owner: ID, proof: ID },
     { t: 'claim', device_name: 'a', prekey: new Uint8Array(0), invite_signature: '', device_signature: '' },
     { t: 'welcome', roster: [], prekeys: [], last: true },
     { t: 'refused', reason: 'busy' },

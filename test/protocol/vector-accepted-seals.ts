@@ -1,5 +1,6 @@
 /** Sealed things, codes and messages that are accepted, byte for byte. */
-import { hash, ID_PREFIXES, type IdSort, type Kind, type Value } from '../../protocol/index.ts'
+import { createHash } from 'node:crypto'
+import { CHUNK_SIZE_BYTES, hash, ID_PREFIXES, type IdSort, type Kind, type Value } from '../../protocol/index.ts'
 import { acme, begin, bob, carol, CLOCK_MS, frank, seedOf } from '../cast.ts'
 import { type AcceptedCase, seedFor } from './vector-accepted.ts'
 import { type Fields, type Json, writeHex, writeValue } from './vector-form.ts'
@@ -12,6 +13,14 @@ const PREKEY = hash('prekey-id', [frank.device])
 const id32 = seedOf('some id')
 const ID = writeHex(id32)
 const workspace = acme()
+
+const HELLO = new TextEncoder().encode('hello\n')
+const DESCRIBED = {
+  size: HELLO.length,
+  sha256: new Uint8Array(createHash('sha256').update(HELLO).digest()),
+  key: seedOf('artifact key'),
+  ids: [id32],
+}
 
 const RECORD = {
   objective: { summary: 'the login keeps its session', acceptance_criteria: ['test_login passes'] },
@@ -40,6 +49,7 @@ const BODIES: readonly (readonly [kind: Kind, body: { readonly [key: string]: Va
         { type: 'api_contract', inline: '{}' },
         { type: 'link', url: 'https://example.org', title: 'here' },
         { type: 'file', name: 'c.bin', media_type: 'application/octet-stream', bytes: Uint8Array.of(1, 2, 3) },
+        { type: 'file', name: 'd.txt', media_type: 'text/plain', chunks: DESCRIBED },
       ],
     },
   ],
@@ -137,12 +147,6 @@ const KEYS: readonly AcceptedCase[] = [
     check: 'action_mac',
     input: { key: KEY, nonce: NONCE, action: writeValue(ACTION) },
   },
-  {
-    name: 'artifact',
-    title: 'An artifact is named by its content.',
-    check: 'artifact_id',
-    input: { artifact: writeValue({ type: 'file_ref', path: 'a.py', lines: '1-3' }) },
-  },
   ...BODIES.map(([kind, body]) => ({
     name: `sealed-${kind}`,
     title: `The body of an entry that says ${kind}.`,
@@ -150,6 +154,38 @@ const KEYS: readonly AcceptedCase[] = [
     input: bodyInput(kind, body),
   })),
 ]
+
+const ARTIFACTS: readonly AcceptedCase[] = [
+  ...(
+    [
+      ['id-without-content', 'An artifact without content', { type: 'file_ref', path: 'a.py', lines: '1-3' }],
+      ['id-of-content', 'A file that stands in the body', { ...labelled('hello.txt'), bytes: HELLO }],
+      ['id-of-chunks', 'The same file in chunks, with the same id', { ...labelled('hello.txt'), chunks: DESCRIBED }],
+      ['id-of-another-name', 'The same content under another name', { ...labelled('hullo.txt'), bytes: HELLO }],
+      [
+        'id-of-a-diff',
+        'A diff, with what it was made on',
+        { type: 'file_diff', path: 'a.py', diff: '+x\n', repo: '1a'.repeat(20), base_commit: '2b'.repeat(20) },
+      ],
+      ['id-of-an-empty-diff', 'A diff with nothing in it', { type: 'file_diff', path: 'a.py', diff: '' }],
+    ] as const
+  ).map(([name, what, artifact]) => ({
+    name,
+    title: `${what}.`,
+    check: 'artifact_id',
+    input: { artifact: writeValue(artifact) },
+  })),
+  ...[1, 252, 253, CHUNK_SIZE_BYTES, CHUNK_SIZE_BYTES + 1].map((length) => ({
+    name: `chunks-of-${length}-bytes`,
+    title: `${length} bytes in chunks.`,
+    check: 'seal_content',
+    input: { content: writeHex(new Uint8Array(length).fill(7)), key: hex('artifact key') },
+  })),
+]
+
+function labelled(name: string) {
+  return { type: 'file', name, media_type: 'text/plain' }
+}
 
 const ENVELOPES: readonly AcceptedCase[] = [
   {
@@ -228,6 +264,17 @@ const SYNC: readonly (readonly [name: string, message: { readonly [key: string]:
   ['ids', { th: id32, ids: [id32] }],
   ['want', { th: id32, ids: [] }],
   ['bodies', { th: id32, items: [[id32, some]] }],
+  ['want-chunks', { th: id32, ids: [id32] }],
+  [
+    'chunks',
+    {
+      th: id32,
+      items: [
+        [id32, some],
+        [id32, null],
+      ],
+    },
+  ],
   ['heads', { th: id32, heads: [id32] }],
   ['got', {}],
 ]
@@ -237,7 +284,7 @@ const GOSSIP: typeof SYNC = [
 ]
 const JOIN: typeof SYNC = [
   ['ask', { v: 1, key: id32, device: id32, nonce: id32 }],
-  ['offer', { ws: id32, invite: id32, owner: id32, proof: id32 }],
+  ['offer', { ws: id32, invite: id32, role: 'reader', kind: 'service', owner: id32, proof: id32 }],
   [
     'claim',
     {
@@ -264,6 +311,7 @@ const OTHER = hash('payload', ['another thread'])
 
 export const ACCEPTED_SEALS: readonly AcceptedCase[] = [
   ...KEYS,
+  ...ARTIFACTS,
   ...ENVELOPES,
   ...INVITES,
   ...messages('sync', SYNC),

@@ -1,4 +1,5 @@
 /** All vectors, by the path of their file below protocol/vectors. */
+import { ARTIFACT_CASES } from './cases/artifact.ts'
 import { COUNT_CASES } from './cases/counts.ts'
 import { ENTRY_CASES } from './cases/entry.ts'
 import type { RefusalCase } from './cases/refusal-case.ts'
@@ -31,6 +32,7 @@ const REFUSAL_CASES: readonly RefusalCase[] = [
   ...ROSTER_CASES,
   ...ROSTER_STATE_CASES,
   ...SEALED_CASES,
+  ...ARTIFACT_CASES,
 ]
 
 export const HISTORIES: readonly HistoryCase[] = [

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import {
   addNode,
   admitRosterEntry,
+  artifactId,
   authorize,
   type Checked,
   checkSigningKey,
@@ -15,6 +16,7 @@ import {
   epochOf,
   type Ground,
   hash,
+  openChunk,
   openEnvelope,
   openEntry,
   openOlderKey,
@@ -35,8 +37,9 @@ import {
   type Value,
   verify,
 } from '../../protocol/index.ts'
+import { artifact, chunked } from '../../protocol/kinds.ts'
 import { mustAdmit } from '../cast.ts'
-import { type Fields, readHex, readValue, writeHex, writeValue } from './vector-form.ts'
+import { type Fields, type Json, readHex, readValue, writeHex, writeValue } from './vector-form.ts'
 
 export type Answer = Checked<Fields> | Promise<Checked<Fields>>
 export type Check = (input: Fields, context: Fields) => Answer
@@ -51,6 +54,7 @@ export function check<I extends z.ZodType, C extends z.ZodType>(
 }
 
 export const hex = z.string().transform(readHex)
+export const value = z.custom<Json>((given) => given !== undefined).transform(readValue)
 const hexes = z.array(hex)
 export const nothing = z.strictObject({})
 const wrap = z.tuple([z.string(), z.string(), z.string(), z.string()])
@@ -220,6 +224,21 @@ export const CHECKS: Readonly<Record<string, readonly [area: string, check: Chec
     'envelope',
     check(envelope, z.strictObject({ key: hex }), ({ envelope: bytes }, { key }) =>
       tell(openEnvelope(bytes, key), (plain) => ({ plain: writeHex(plain) })),
+    ),
+  ],
+  parse_artifact: [
+    'artifact',
+    check(z.strictObject({ artifact: value }), nothing, ({ artifact: given }) => {
+      const parsed = artifact.safeParse(given)
+      return parsed.success ? pass({ id: artifactId(parsed.data) }) : refuse('schema')
+    }),
+  ],
+  open_chunk: [
+    'artifact',
+    check(z.strictObject({ index: z.number(), sealed: hex }), z.strictObject({ chunked: value }), (input, context) =>
+      tell(openChunk(chunked.parse(context.chunked), input.index, input.sealed), (plain) => ({
+        plain: writeHex(plain),
+      })),
     ),
   ],
   read_epoch: [

@@ -21,6 +21,7 @@ import {
   inviteKey,
   mac,
   openBody,
+  openChunk,
   openEntry,
   openEnvelope,
   openOlderKey,
@@ -42,6 +43,7 @@ import {
   rendezvousTag,
   sameBytes,
   sealBody,
+  sealContent,
   sealEnvelope,
   sealOlderKey,
   sign,
@@ -61,12 +63,11 @@ import {
 } from '../../protocol/index.ts'
 import { tagged } from '../../protocol/crypto.ts'
 import { artifact, BODY, type Artifact, type BodyKind } from '../../protocol/kinds.ts'
-import { type Answer, type Check, check, hex, must, nothing } from './vector-checks.ts'
-import { type Fields, type Json, readValue, writeHex, writeValue } from './vector-form.ts'
+import { type Answer, type Check, check, hex, must, nothing, value } from './vector-checks.ts'
+import { type Fields, type Json, writeHex, writeValue } from './vector-form.ts'
 
 const text = z.string()
 const uint = z.int().min(0)
-const value = z.custom<Json>((given) => given !== undefined).transform(readValue)
 
 /** A check that makes: nothing that it is given can be refused. */
 function make<I extends z.ZodType>(input: I, run: (input: z.output<I>) => Fields | Promise<Fields>): Check {
@@ -229,10 +230,23 @@ export const MAKES: Readonly<Record<string, readonly [area: string, check: Check
     }),
   ],
   artifact_id: [
-    'body',
+    'artifact',
     make(z.strictObject({ artifact: value }), ({ artifact: given }) => ({
       id: artifactId(artifact.parse(given) satisfies Artifact),
     })),
+  ],
+  seal_content: [
+    'artifact',
+    make(z.strictObject({ content: hex, key: hex }), ({ content, key }) => {
+      const { chunked, sealed } = sealContent(content, key)
+      const opened = sealed.map((chunk, index) => must(openChunk(chunked, index, chunk)))
+      same('the content', new Uint8Array(Buffer.concat(opened)), content)
+      const { size, sha256, ids } = chunked
+      const keys = ids.map((_, index) => writeHex(derive(key, new Uint8Array(0), 'chunk', [index, ids.length])))
+      // A full chunk is longer than a vector should be; its id tells as much.
+      const last = sealed.find((chunk) => chunk.length < 2000)
+      return { size, sha256, ids, keys, ...(last ? { last: writeHex(last) } : {}) }
+    }),
   ],
   wrap_workspace_key: [
     'envelope',

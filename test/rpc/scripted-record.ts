@@ -128,11 +128,11 @@ export function recordCalls(parts: CallParts): Pick<NodeApi, 'continueHandoff' |
     },
     async annotate(params, caller) {
       await enter('annotate', params, { caller })
-      return once('annotate', params, () => ({ ...answers(params.thread_id), annotation_id: 'ann_2' }))
+      return once('annotate', params, () => ({ ...answers(params.thread_id), warnings: [], annotation_id: 'ann_2' }))
     },
     async resolve(params, caller) {
       await enter('resolve', params, { caller })
-      return once('resolve', params, () => ({ ...answers(params.thread_id), annotation }))
+      return once('resolve', params, () => ({ ...answers(params.thread_id), warnings: [], annotation }))
     },
   }
 }

@@ -3,6 +3,7 @@ import { admitRosterEntry, currentRoster, emptyRosterLog, parseRosterEntry, type
 import { foundWorkspace } from '../../src/node/found.ts'
 import { createMemoryHub, type MemoryHub } from '../../src/net/memory-net.ts'
 import type { Quotas } from '../../src/node/quotas.ts'
+import { findSecrets } from '../../src/node/secrets.ts'
 import { SPACES, type Space } from '../../src/store/store.ts'
 import { SILENT_LOG } from '../../src/system.ts'
 import { actor, seedOf } from '../cast.ts'
@@ -77,6 +78,8 @@ type Rows = ReadonlyMap<Space, readonly Row[]>
 let base: Promise<ReadonlyMap<string, Rows>> | undefined
 
 export async function createWorld(options: WorldOptions): Promise<World> {
+  // Loading what searches for secrets takes real time, which no seed decides.
+  await findSecrets([])
   holdBackWebCrypto()
   const { honest, checkers, defects, help } = options
   const disks = await (base ??= makeBase())
