@@ -6,7 +6,7 @@ import type { Hex } from '../../protocol/index.ts'
 import { type Held, isListed } from './held.ts'
 import { mayRead } from './membership.ts'
 import { createIndex, type Index, type Postings } from './search-index.ts'
-import { CHUNK_TERMS_COUNT, getForm, putDoc, putForm, putTerms, readDocs, readTerms } from './search-rows.ts'
+import { CHUNK_TERMS_COUNT, getForm, isDamage, putDoc, putForm, putTerms, readDocs, readTerms } from './search-rows.ts'
 import { type Weighed, wordsIn } from './search-text.ts'
 
 export interface Keeper {
@@ -32,7 +32,11 @@ interface Indexed {
   readonly thread: Hex
   readonly version: number
   readonly postings: Postings
+  /** False where it could not be read: it is tried again after the next start. */
+  readonly isWhole: boolean
 }
+
+const NO_WORDS: ReadonlyMap<Weighed, readonly string[]> = new Map()
 
 export function createKeeper(held: Held): Keeper {
   const { store, system } = held
@@ -97,10 +101,20 @@ export function createKeeper(held: Held): Keeper {
   async function read(index: Index, threads: Iterable<[Hex, number]>, batch: Indexed[]): Promise<void> {
     for (const [id, version] of threads) {
       if (stopped) return
+      const words = await wordsOf(id)
+      batch.push({ thread: id, version, postings: index.pack(words ?? NO_WORDS), isWhole: words !== undefined })
+    }
+  }
+
+  /** What this device takes no part in has no words here; undefined where a part of it is damaged. */
+  async function wordsOf(id: Hex): Promise<ReadonlyMap<Weighed, readonly string[]> | undefined> {
+    try {
       const thread = await held.threads.read(id)
-      // What this device takes no part in has no words here.
-      const words = mayRead(held, thread) ? await wordsIn(held, thread) : new Map<Weighed, string[]>()
-      batch.push({ thread: id, version, postings: index.pack(words) })
+      return mayRead(held, thread) ? await wordsIn(held, thread) : NO_WORDS
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      system.log.warn('a thread cannot be indexed', { thread: id, error: error.message })
+      return undefined
     }
   }
 
@@ -108,8 +122,9 @@ export function createKeeper(held: Held): Keeper {
     if (!isInMemoryOnly) {
       try {
         await held.turn(async (turn) => {
-          for (const { thread, version, postings } of batch)
-            if (marks.get(thread)?.version === version) turn.writes.push(putDoc(thread, index.generation, postings))
+          for (const { thread, version, postings, isWhole } of batch)
+            if (isWhole && marks.get(thread)?.version === version)
+              turn.writes.push(putDoc(thread, index.generation, postings))
           for (let first = firstOfChunk(termsKept); first < index.terms.length; first += CHUNK_TERMS_COUNT)
             turn.writes.push(putTerms(first, index.terms.slice(first, first + CHUNK_TERMS_COUNT)))
           const termsCount = index.terms.length

@@ -95,12 +95,17 @@ function docKey(thread: Hex): string {
   return `doc/${thread}`
 }
 
+/** A row that does not check. What else can go wrong with a disk goes wrong with all of it. */
+export function isDamage(error: unknown): error is StoreError {
+  return error instanceof StoreError && error.code === 'STORE_CORRUPT'
+}
+
 /** The values; a damaged one counts as missing, since it will be made anew. */
 async function readable(store: Store, keys: readonly string[]): Promise<(Uint8Array | undefined)[]> {
   try {
     return await store.getMany('search', keys)
   } catch (error) {
-    if (!(error instanceof StoreError) || error.code !== 'STORE_CORRUPT') throw error
+    if (!isDamage(error)) throw error
     if (keys.length === 1) return [undefined]
   }
   const values: (Uint8Array | undefined)[] = []

@@ -11,6 +11,8 @@ const GIST_WORDS_COUNT_MAX = 128
  */
 const NEARLY_SAME_SHARE = 0.75
 
+const BASE64_PADDING_CHARS = 4
+
 /** The words of a text as sorted hashes, in base64. */
 export function gistOf(text: string): string {
   const hashes = new Set<number>()
@@ -21,8 +23,12 @@ export function gistOf(text: string): string {
 
 /** How near the text of a gist is to this one, 0 to 1, if they are nearly the same. */
 export function nearnessTo(text: string): (gist: string) => number | undefined {
-  const mine = hashesOf(gistOf(text))
+  const own = gistOf(text)
+  const mine = hashesOf(own)
   return (gist) => {
+    // Of a text with so many more words too few can stand in the other.
+    const [shorter, longer] = own.length < gist.length ? [own, gist] : [gist, own]
+    if (shorter.length < NEARLY_SAME_SHARE * longer.length - BASE64_PADDING_CHARS) return undefined
     const share = sharedBy(mine, hashesOf(gist))
     return share >= NEARLY_SAME_SHARE ? share : undefined
   }

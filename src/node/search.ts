@@ -8,6 +8,7 @@ import { inboxItem } from './reading.ts'
 import { createKeeper } from './search-keeper.ts'
 import { matchesIn, type Meaning } from './search-match.ts'
 import { search, wordsSought } from './search-query.ts'
+import { isDamage } from './search-rows.ts'
 import { revisionIds } from './view.ts'
 import { rosterOf } from './workspace.ts'
 
@@ -85,12 +86,18 @@ export function createSearch(held: Held): Search {
 
   /** The result as it is now; undefined where it is none any more. */
   async function itemOf(hit: Results['hits'][number], { meaning }: Results): Promise<InboxItem | undefined> {
-    const thread = await held.threads.read(hit.thread)
-    if (!thread.row || !mayRead(held, thread)) return undefined
-    const matches = meaning ? await matchesIn(held, thread, meaning) : []
-    if (meaning && matches.length === 0) return undefined
-    const found = { revision_id: revisionIds(thread)[0] ?? '', score: rounded(hit.score), matches }
-    return { ...inboxItem(held, thread.id, thread.row), found }
+    try {
+      const thread = await held.threads.read(hit.thread)
+      if (!thread.row || !mayRead(held, thread)) return undefined
+      const matches = meaning ? await matchesIn(held, thread, meaning) : []
+      if (meaning && matches.length === 0) return undefined
+      const found = { revision_id: revisionIds(thread)[0] ?? '', score: rounded(hit.score), matches }
+      return { ...inboxItem(held, thread.id, thread.row), found }
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      held.system.log.warn('a result cannot be read', { thread: hit.thread, error: error.message })
+      return undefined
+    }
   }
 
   return {

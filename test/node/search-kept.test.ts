@@ -1,7 +1,7 @@
 /** The index follows from the entries: however it came about, the same is found, and what is lost of it is made anew. */
 import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
-import { encodeCanonical, signingKey } from '../../protocol/index.ts'
+import { encodeCanonical, signingKey, textId } from '../../protocol/index.ts'
 import { openHeld } from '../../src/node/held.ts'
 import { createSearch } from '../../src/node/search.ts'
 import { createIndex, type Index } from '../../src/node/search-index.ts'
@@ -237,6 +237,31 @@ test('a rotten row is as good as none, and does not hide the others', async () =
   const read: string[] = []
   for await (const [thread] of readDocs(rotten, generation, threads)) read.push(thread)
   expect(read).toEqual([threads[0], threads[2]])
+})
+
+test('a handoff of which a part is damaged on disk does not hide the others', async () => {
+  const { bob, ids } = await indexed()
+  const broken = (await bob.node.getThread({ thread_id: ids[1] ?? '' })).entries[0]?.entry_id ?? ''
+  await bob.stop()
+  await lose(bob)
+  const store = bob.disk.open()
+  const rotten: Store = {
+    ...store,
+    async get(space, key) {
+      if (space === 'body' && textId('entry', key) === broken)
+        throw new StoreError('STORE_CORRUPT', 'checksum mismatch')
+      return store.get(space, key)
+    },
+  }
+  const held = await openHeld({ store: rotten, system: bob.system, key: signingKey(seedOf('device', 'bob')) })
+  const searching = createSearch(held)
+  const { items } = await searching.list({ query: 'alpha' })
+  expect(items.map(({ thread_id }) => thread_id)).toEqual([ids[2], ids[0]])
+  expect((await searching.list({ query: '' })).items).toHaveLength(3)
+  await searching.stop()
+  // Once it can be read again, it is found again.
+  await bob.start()
+  expect(await idsOf(bob, 'alpha')).toHaveLength(3)
 })
 
 test('a search that would take long answers with what there is, says how much is missing, and later finds the rest', async () => {
