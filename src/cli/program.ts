@@ -204,6 +204,18 @@ function addHandoffs(command: MakeCommand, runs: Runs): void {
     ),
     async () => (await import('./complete.ts')).run,
   )
+  const exported = command(
+    'export <id>',
+    'write a handoff into a new folder: a page to read, its attachments, and the proof',
+  )
+  runs(
+    exported.option('-o, --output <folder>', 'a folder that does not exist yet; default: the id of the handoff'),
+    async () => (await import('./export.ts')).run,
+  )
+  runs(
+    command('verify <folder>', 'check an export, offline: needs no node and no workspace', exported),
+    async () => (await import('./export-verify.ts')).run,
+  )
   runs(
     saying(command('cancel <id>', 'take back a handoff that nobody has accepted').option('--reason <text>', 'why')),
     async () => (await import('./cancel.ts')).run,

@@ -57,7 +57,8 @@ async function showArtifact(context: CommandContext, wanted: Wanted): Promise<vo
   })
 }
 
-async function readArtifact(node: RpcClient, { thread, artifact }: Wanted) {
+/** All of an attachment, page by page. */
+export async function readArtifact(node: RpcClient, { thread, artifact }: Omit<Wanted, 'out'>) {
   const parts: Buffer[] = []
   for (let offset: number | undefined = 0; ;) {
     const slice: ArtifactSlice = await node.call('relay/artifact', { thread_id: thread, artifact_id: artifact, offset })

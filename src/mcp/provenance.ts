@@ -12,7 +12,7 @@ import {
   type Untrusted,
   untrusted,
 } from '../rpc/client.ts'
-import { escaped, visible } from './visible.ts'
+import { escaped, visible } from '../visible.ts'
 
 const NONCE_BYTES = 16
 /** No text inside a block, and no fact, ever contains this. */

@@ -27,7 +27,7 @@ import { createWrapper } from './provenance.ts'
 import { createSubscriptions, readResource, RESOURCE_TEMPLATES, RESOURCES } from './resources.ts'
 import type { Tool } from './tool.ts'
 import { TOOLS } from './tools.ts'
-import { visible } from './visible.ts'
+import { visible } from '../visible.ts'
 
 /** A line longer than this cannot be a call that succeeds. */
 const LINE_SIZE_BYTES_MAX = 16 * 1024 * 1024

@@ -19,6 +19,8 @@ import type {
   CompleteParams,
   ContinueParams,
   ContinueResult,
+  ExportPage,
+  ExportParams,
   GetThreadParams,
   HandoffResult,
   InviteListing,
@@ -364,6 +366,7 @@ export interface NodeApi {
   annotate(params: AnnotateParams, caller: Caller): Promise<AnnotateResult>
   resolve(params: ResolveParams, caller: Caller): Promise<ResolveResult>
   readArtifact(params: ArtifactParams): Promise<ArtifactSlice>
+  exportThread(params: ExportParams): Promise<ExportPage>
   approve(params: VerdictParams, caller: Caller): Promise<VerdictResult>
   reject(params: VerdictParams, caller: Caller): Promise<VerdictResult>
   invite(params: InviteParams): Promise<InviteResult>

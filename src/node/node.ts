@@ -8,6 +8,7 @@ import { ApiError } from './api-error.ts'
 import { dropExpired } from './carry.ts'
 import { createBootstrapUse, requireAddresses } from './bootstrap-use.ts'
 import { createContinuing } from './continuing.ts'
+import { exportThread } from './exporting.ts'
 import { createHandoffs } from './handoffs.ts'
 import { type Held, openHeld } from './held.ts'
 import { createRateLimit, dropOldReceipts } from './idempotency.ts'
@@ -147,6 +148,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     annotate: (params, caller) => continuing.annotate(params, caller),
     resolve: (params, caller) => continuing.resolve(params, caller),
     readArtifact: (params) => readArtifact(held, params),
+    exportThread: (params) => exportThread(held, params),
     approve: (params, caller) => handoffs.decide('approved', params, caller),
     reject: (params, caller) => handoffs.decide('rejected', params, caller),
     invite: (params) => invites.invite(params),
@@ -249,6 +251,7 @@ function guarded(api: NodeApi): NodeApi {
     annotate: wrap(api.annotate),
     resolve: wrap(api.resolve),
     readArtifact: wrap(api.readArtifact),
+    exportThread: wrap(api.exportThread),
     approve: wrap(api.approve),
     reject: wrap(api.reject),
     invite: wrap(api.invite),

@@ -14,6 +14,8 @@ import type {
   CompleteParams,
   ContinueParams,
   ContinueResult,
+  ExportPage,
+  ExportParams,
   GetThreadParams,
   HandoffResult,
   InboxPage,
@@ -87,6 +89,8 @@ export interface Methods {
   /** pid: only if this process is still the node. */
   'relay/stop': { params: { pid?: number | undefined }; result: { stopping: true; pid: number } }
   'relay/artifact': { params: ArtifactParams; result: ArtifactSlice }
+  /** Bytes of the proof of a handoff; what they hold is a peer's, and is opened where it is written into files. */
+  'relay/export': { params: ExportParams; result: ExportPage }
   'relay/continue': { params: ContinueParams; result: ContinueResult }
   'relay/annotate': { params: AnnotateParams; result: AnnotateResult }
   'relay/resolve': { params: ResolveParams; result: ResolveResult }
@@ -239,6 +243,8 @@ const resolve: z.ZodType<ResolveParams> = z.strictObject({
   ...saying,
 })
 
+const exportThread: z.ZodType<ExportParams> = z.strictObject({ thread_id: shapes.id, cursor: shapes.cursor.optional() })
+
 const verdict: z.ZodType<VerdictParams> = z.strictObject({
   thread_id: shapes.id,
   digest: z.string().refine((value) => /^[0-9a-f]{64}$/.test(value), 'must be the full digest: 64 characters 0-9 a-f'),
@@ -345,6 +351,7 @@ export const METHODS: { readonly [M in MethodName]: Method<M> } = {
   'relay/status': { parse: by(noParams), run: ({ api }) => api.status() },
   'relay/stop': { parse: by(z.strictObject({ pid: z.int().optional() })), run: stop },
   'relay/artifact': { parse: by(readArtifact), run: ({ api }, { params }) => api.readArtifact(params) },
+  'relay/export': { parse: by(exportThread), run: ({ api }, { params }) => api.exportThread(params) },
   'relay/continue': {
     parse: parseContinue,
     run: ({ api }, { params, caller }) => api.continueHandoff(params, caller),

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { fc, test } from '@fast-check/vitest'
 import { describe, expect, it } from 'vitest'
 import { createWrapper, type PeerFacts, quote } from '../../src/mcp/provenance.ts'
-import { visible } from '../../src/mcp/visible.ts'
+import { visible } from '../../src/visible.ts'
 import { type Content, untrusted } from '../../src/rpc/client.ts'
 
 const dice = (count: number) => new Uint8Array(randomBytes(count))

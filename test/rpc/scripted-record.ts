@@ -101,13 +101,19 @@ interface CallParts {
 }
 
 /** What answers calls about the record. */
-export function recordCalls(parts: CallParts): Pick<NodeApi, 'continueHandoff' | 'annotate' | 'resolve'> {
+export function recordCalls(
+  parts: CallParts,
+): Pick<NodeApi, 'continueHandoff' | 'annotate' | 'resolve' | 'exportThread'> {
   const { enter, once, answers, annotation } = parts
   return {
     async continueHandoff(params, caller) {
       await enter('continueHandoff', params, { caller })
       const done = { revision_id: 'rev_2', parents: ['rev_1'], artifact_ids: [], resolved: [], warnings: [] }
       return once('continue', params, () => ({ ...answers(params.thread_id), ...done }))
+    },
+    async exportThread(params) {
+      await enter('exportThread', params)
+      return { thread_id: params.thread_id, entries: [{ envelope: 'gA==' }], roster: ['gA=='] }
     },
     async annotate(params, caller) {
       await enter('annotate', params, { caller })
