@@ -1,5 +1,5 @@
 /** What is looked at before it is signed: secrets, which an agent cannot send, paths of one laptop, and names of homes. */
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ArtifactInput, NewHandoffParams, NodeEvent } from '../../src/node/api.ts'
 import { EMPTY_RECORD } from '../../src/node/record-shape.ts'
 import { findSecrets } from '../../src/node/secrets.ts'
@@ -195,7 +195,10 @@ describe('the search', () => {
   test('keeps nobody else from writing while it takes its time', async () => {
     const { bob } = await pair()
     const search = Promise.withResolvers<Awaited<ReturnType<typeof findSecrets>>>()
-    vi.mocked(findSecrets).mockReturnValueOnce(search.promise)
+    onTestFinished(() => void vi.mocked(findSecrets).mockReset())
+    vi.mocked(findSecrets).mockImplementation(async (texts) =>
+      texts.some(({ text }) => text === 'slow') ? search.promise : [],
+    )
     const slow = handOff(bob, 'frank', 'slow')
     await handOff(bob, 'frank', 'fast')
     expect((await bob.node.status()).threads).toBe(1)
