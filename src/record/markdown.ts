@@ -2,8 +2,30 @@
 import type { ContinuityRecord } from '../../protocol/index.ts'
 import { valueLines } from './text.ts'
 
+/** Its lines without empty lines and empty sections, for reading where room is short. They read back as the fields that they show. */
+export function compactRecord(record: ContinuityRecord): string[] {
+  const kept: string[][] = []
+  for (const lines of blocksOf(record).slice(1).toReversed())
+    if (levelOf(lines) < (kept[0] ? levelOf(kept[0]) : 0)) kept.unshift(lines)
+    else if (levelOf(lines) === TEXT_LEVEL) kept.unshift(lines)
+  return kept.flat()
+}
+
+const TEXT_LEVEL = 7
+
+/** Of a heading, how many marks it begins with. */
+function levelOf(lines: readonly string[]): number {
+  return /^(#+) /.exec(lines[0] ?? '')?.[1]?.length ?? TEXT_LEVEL
+}
+
 /** Sections by their headings, in the order of the template. */
 export function recordMarkdown(record: ContinuityRecord): string {
+  return `${blocksOf(record)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n')}\n`
+}
+
+function blocksOf(record: ContinuityRecord): string[][] {
   const { objective, current_state: state, decisions, evidence, constraints, next_action: next, ownership } = record
   const blocks: string[][] = [
     ['# Record'],
@@ -44,10 +66,7 @@ export function recordMarkdown(record: ContinuityRecord): string {
     ['## Open questions'],
     record.open_questions.flatMap((text) => item(text)),
   ]
-  return `${blocks
-    .filter((lines) => lines.length > 0)
-    .map((lines) => lines.join('\n'))
-    .join('\n\n')}\n`
+  return blocks.filter((lines) => lines.length > 0)
 }
 
 function paragraph(text: string): string[] {

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { fc, test as propertyTest } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
 import { type ContinuityRecord, CONSTRAINT_KINDS, DECISION_STATUSES } from '../../protocol/index.ts'
-import { recordMarkdown } from '../../src/record/markdown.ts'
+import { compactRecord, recordMarkdown } from '../../src/record/markdown.ts'
+import { EMPTY_RECORD } from '../../src/node/record-shape.ts'
 import { parseRecordMarkdown } from '../../src/record/parse.ts'
 
 /** What Markdown, this grammar and JSON are made of, and any text between. */
@@ -111,6 +112,14 @@ describe('a record in Markdown', () => {
     const record = wellFormed(drawn)
     const markdown = `\uFEFF${recordMarkdown(record).replaceAll('\n', '\r\n')}`
     expect(parseRecordMarkdown(markdown)).toEqual({ ok: true, fields: record })
+  })
+
+  propertyTest.prop([RECORD], { numRuns: 500 })('reads back in its short form, less what is empty', (drawn) => {
+    const record = wellFormed(drawn)
+    const read = parseRecordMarkdown(compactRecord(record).join('\n'))
+    expect(read).toMatchObject({ ok: true })
+    const fields = read.ok ? read.fields : {}
+    expect({ ...EMPTY_RECORD, ...fields }).toEqual(record)
   })
 
   test('is the example that stands beside the one in JSON', () => {
