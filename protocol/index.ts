@@ -35,7 +35,7 @@ export {
   signingKey,
   verify,
 } from './crypto.ts'
-export { type Status } from './effect.ts'
+export { type Status, viewOf } from './effect.ts'
 export { type Draft, type Entry, openEntry, parseEntry, signEntry, verifyEntry } from './entry.ts'
 export {
   commitWorkspaceKey,
@@ -50,6 +50,7 @@ export {
 export {
   addNode,
   type Bits,
+  compareRank,
   emptyGraph,
   type Graph,
   hasBit,
@@ -146,10 +147,12 @@ export {
   signJoin,
 } from './roster.ts'
 export {
+  MEMBER_KINDS,
   type MemberKind,
   NAME,
   parseRosterEntry,
   type Role,
+  ROLES,
   type RosterCtl,
   type RosterEntry,
   type RosterHeader,

@@ -2,7 +2,7 @@
  * The messages of /relay/join/1, in order:
  *
  *     joiner → owner   ask      the invite's key, the joiner's device, a fresh nonce
- *     owner → joiner   offer    the workspace, proved with the invite's secret for this joiner
+ *     owner → joiner   offer    the workspace, proved with the invite's secret for this joiner, and as what it takes it in
  *     joiner → owner   claim    the joiner's keys, signed with the invite's key and its own
  *     owner → joiner   welcome  the roster with the joiner in it (the last part says so)
  *
@@ -12,14 +12,22 @@ import * as z from 'zod'
 import { bytes, bytes32, bytesOf, uint } from './kinds.ts'
 import { FRAME_SIZE_BYTES_MAX } from './limits.ts'
 import { messageCodec } from './message.ts'
-import { NAME } from './roster-entry.ts'
+import { MEMBER_KINDS, NAME, ROLES } from './roster-entry.ts'
 
 export const JOIN_REFUSALS = ['unknown', 'expired', 'used', 'withdrawn', 'busy', 'proof', 'version'] as const
 export type JoinRefusal = (typeof JOIN_REFUSALS)[number]
 
 const MESSAGES = {
   ask: z.strictObject({ t: z.literal('ask'), v: uint, key: bytes32, device: bytes32, nonce: bytes32 }),
-  offer: z.strictObject({ t: z.literal('offer'), ws: bytes32, invite: bytes32, owner: bytes32, proof: bytes32 }),
+  offer: z.strictObject({
+    t: z.literal('offer'),
+    ws: bytes32,
+    invite: bytes32,
+    role: z.enum(ROLES),
+    kind: z.enum(MEMBER_KINDS),
+    owner: bytes32,
+    proof: bytes32,
+  }),
   claim: z.strictObject({
     t: z.literal('claim'),
     device_name: z.string().regex(NAME),

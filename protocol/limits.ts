@@ -52,6 +52,10 @@ export const PREVIEW_LENGTH_CHARS_MAX = 240
 export const INBOX_PAGE_COUNT_DEFAULT = 50
 export const INBOX_PAGE_COUNT_MAX = 200
 export const INBOX_WAIT_S_MAX = 50
+export const SEARCH_PAGE_COUNT_DEFAULT = 20
+export const SEARCH_PAGE_COUNT_MAX = 100
+export const SEARCH_QUERY_LENGTH_CHARS_MAX = 500
+export const SEARCH_WORDS_COUNT_MAX = 32
 export const WRITES_PER_MINUTE_COUNT_MAX = 60
 export const THREAD_TURNS_COUNT_MAX = 100
 export const IDEMPOTENCY_TTL_MS = 24 * 60 * 60 * 1000
@@ -61,6 +65,11 @@ export const ARTIFACT_READ_BYTES_MAX = 32 * 1024
 export const ANSWER_LENGTH_CHARS_MAX = 40_000
 export const JOIN_STRANGERS_COUNT_MAX = 4
 export const JOIN_TTL_MS = 30_000
+/** Removed devices that are told so at the same time, and how long each may take to hear it. */
+export const FAREWELLS_COUNT_MAX = 4
+export const FAREWELL_TTL_MS = 10_000
+/** Threads that removed devices began, and that a node keeps apart. */
+export const QUARANTINE_COUNT_MAX = 50
 export const REFUSED_KEPT_COUNT_MAX = 64
 /** Sealed bodies that a node keeps for others: all of them, those of one author, how many, and for how long. */
 export const CARRIED_SIZE_BYTES_MAX = 256 * 1024 * 1024

@@ -98,6 +98,7 @@ export const ROOMS_THAT_EXIST = [
 /** What only one file may name, and why. */
 const SOLE_NAMERS: readonly [target: RegExp, files: string[], why: string][] = [
   [/^(node:crypto|@hpke\/.*|@noble\/.*)$/, ['protocol/crypto.ts'], 'protocol keeps every primitive in one file'],
+  [/^minisearch/, ['src/node/search-index.ts'], 'only search-index.ts knows what terms are kept in'],
   [/^@secretlint\//, ['src/node/secrets.ts'], 'what these find is quoted in their messages'],
   [/^yjs$/, ['src/node/document.ts'], 'only document.ts knows that the text is a Yjs document'],
   [

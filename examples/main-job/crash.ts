@@ -1,6 +1,6 @@
 /** kill -9 in the middle of work. */
 import { randomUUID } from 'node:crypto'
-import type { Laptop } from './laptop.ts'
+import type { Laptop } from '../stage/laptop.ts'
 
 const KILL_AFTER_COUNT = 40
 const SENDERS_COUNT = 4

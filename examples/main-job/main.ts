@@ -6,13 +6,14 @@ import { createHash, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Agent, type Answer, createAgent, unwrap } from './agent.ts'
+import { type Agent, type Answer, createAgent, unwrap } from '../stage/agent.ts'
 import { sendUntilKilled } from './crash.ts'
-import { createLaptop, type Laptop } from './laptop.ts'
+import { createLaptop, type Laptop } from '../stage/laptop.ts'
 import { createRepository } from './repository.ts'
 import { knockAsStranger } from './stranger.ts'
 import { atTerminal } from './terminal.ts'
-import { createTranscript } from './transcript.ts'
+import { readWhole, viewUntil } from '../stage/reading.ts'
+import { createTranscript } from '../stage/transcript.ts'
 
 interface Shown {
   status: string
@@ -33,15 +34,6 @@ const frank = createLaptop('frank-xps', join(folder, 'frank'))
 const repository = createRepository(join(folder, 'api'))
 const { chapter, act, note, equal, holds, close } = createTranscript()
 const agents: Agent[] = []
-
-/** Asks again when the thread changes, until `fits`: the node's own inbox events would do the same for an agent. */
-async function viewUntil(agent: Agent, thread: unknown, fits: (view: Answer) => boolean): Promise<Answer> {
-  for (let patience = 200; ; patience--) {
-    const view = await agent.call('view_thread', { thread_id: thread })
-    if (fits(view) || patience === 0) return view
-    await agent.call('check_inbox', { wait_s: 0.1 })
-  }
-}
 
 function delivered(view: Answer): string[] {
   const { delivered: facts = [] } = view['delivery'] as { delivered?: { device: string }[] }
@@ -311,11 +303,11 @@ async function main(): Promise<void> {
     (view) => !view.isError && (view['artifacts'] as unknown[]).length > 0,
   )
   const [listed] = bigView['artifacts'] as { artifact_id: string; size: number; sha256: string }[]
-  const { text, pages } = await act('frank’s agent', 'read_artifact, page by page', () =>
+  const { bytes, pages } = await act('frank’s agent', 'read_artifact, page by page', () =>
     readWhole(franksAgent, big['thread_id'], listed?.artifact_id),
   )
   holds(`It came in ${pages} pages`, pages > 1, pages)
-  equal('byte for byte as git wrote it', createHash('sha256').update(text).digest('hex'), sha256)
+  equal('byte for byte as git wrote it', createHash('sha256').update(bytes).digest('hex'), sha256)
   equal('and as the index says', [listed?.size, listed?.sha256], [Buffer.byteLength(large.diff), sha256])
 
   chapter('11  kill -9')
@@ -343,22 +335,6 @@ async function main(): Promise<void> {
     )
   }
   equal('The state digests are equal', shown[0].state_digest, shown[1].state_digest)
-}
-
-async function readWhole(agent: Agent, thread: unknown, artifact: unknown): Promise<{ text: string; pages: number }> {
-  let text = ''
-  let pages = 0
-  for (let offset: unknown = 0; offset !== undefined; pages++) {
-    const slice = await agent.call('read_artifact', {
-      thread_id: thread,
-      artifact_id: artifact,
-      offset,
-      max_bytes: 32 * 1024,
-    })
-    text += String(unwrap((slice['content'] as { untrusted: unknown }).untrusted))
-    offset = slice['next_offset']
-  }
-  return { text, pages }
 }
 
 /** Looks at the thread on both laptops until they agree. */

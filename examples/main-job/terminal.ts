@@ -1,6 +1,6 @@
 /** A human at a terminal: a pseudo-terminal of the operating system, read and typed into. */
 import { spawn } from '@lydell/node-pty'
-import { type Laptop, PROGRAM } from './laptop.ts'
+import { type Laptop, PROGRAM } from '../stage/laptop.ts'
 
 export interface Session {
   /** Everything that stood on the screen. */

@@ -36,7 +36,7 @@ export const run: Command<Options> = async (context, args, options) => {
     )
   }
   const changes = readRecordChanges(record)
-  const artifacts = artifactsOf(options)
+  const artifacts = await artifactsOf(printer, options)
   const result = await withNode(context, (node) =>
     node.call('relay/continue', {
       thread_id: id,

@@ -7,11 +7,13 @@ import { exportFolder } from '../export/folder.ts'
 import { judge, type Judged } from '../export/judge.ts'
 import type { Proof, ProofEntry } from '../export/proof.ts'
 import { ApiError, type RpcClient } from '../rpc/client.ts'
+import { readAlways } from './after-removal.ts'
+import { readAttachment } from './artifact.ts'
 import type { Command } from './context.ts'
 import { CommandError } from './failure.ts'
 import { fileTrouble } from './input.ts'
 import { withNode } from './node-connection.ts'
-import { readArtifact } from './show.ts'
+import type { Printer } from './print.ts'
 
 interface Options {
   output?: string
@@ -19,7 +21,9 @@ interface Options {
 
 export const run: Command<Options> = async (context, args, options) => {
   const { printer } = context
-  const { threadId, judged, contents } = await withNode(context, (node) => fetchExport(node, args[0] ?? ''))
+  const { threadId, judged, contents } = await withNode(context, (node) =>
+    readAlways(printer, (afterRemoval) => fetchExport({ node, printer, afterRemoval }, args[0] ?? '')),
+  )
   const { files, missing } = exportFolder(judged, contents)
   const folder = resolve(options.output ?? threadId)
   writeFolder(folder, files)
@@ -38,6 +42,12 @@ export const run: Command<Options> = async (context, args, options) => {
   })
 }
 
+interface Source {
+  readonly node: RpcClient
+  readonly printer: Printer
+  readonly afterRemoval: boolean
+}
+
 interface Fetched {
   threadId: string
   judged: Judged
@@ -45,8 +55,8 @@ interface Fetched {
   contents: Map<Hex, Uint8Array>
 }
 
-async function fetchExport(node: RpcClient, typed: string): Promise<Fetched> {
-  const { threadId, proof } = await fetchProof(node, typed)
+async function fetchExport(from: Source, typed: string): Promise<Fetched> {
+  const { threadId, proof } = await fetchProof(from, typed)
   const { judged, faults } = judge(proof)
   const [fault] = faults
   if (!judged || fault) {
@@ -58,17 +68,17 @@ async function fetchExport(node: RpcClient, typed: string): Promise<Fetched> {
   }
   const contents = new Map<Hex, Uint8Array>()
   for (const { id, described } of artifactFiles(judged)) {
-    const content = described && (await fetchContent(node, threadId, textId('artifact', id)))
+    const content = described && (await fetchContent(from, threadId, textId('artifact', id)))
     if (content) contents.set(id, content)
   }
   return { threadId, judged, contents }
 }
 
-async function fetchProof(node: RpcClient, typed: string): Promise<{ threadId: string; proof: Proof }> {
+async function fetchProof({ node, afterRemoval }: Source, typed: string): Promise<{ threadId: string; proof: Proof }> {
   const entries: ProofEntry[] = []
   const roster: Uint8Array[] = []
   for (let cursor: string | undefined; ;) {
-    const page = await node.call('relay/export', { thread_id: typed, cursor })
+    const page = await node.call('relay/export', { thread_id: typed, cursor, after_removal: afterRemoval })
     for (const { envelope, body, key } of page.entries)
       entries.push({ envelope: bytes(envelope), sealed: optional(body), key: optional(key) })
     roster.push(...page.roster.map(bytes))
@@ -80,11 +90,15 @@ async function fetchProof(node: RpcClient, typed: string): Promise<{ threadId: s
 }
 
 /** undefined where it is on another laptop that cannot be reached: the export says so. */
-async function fetchContent(node: RpcClient, thread: string, artifact: string): Promise<Uint8Array | undefined> {
+async function fetchContent(
+  { node, printer, afterRemoval }: Source,
+  thread: string,
+  artifact: string,
+): Promise<Uint8Array | undefined> {
   try {
-    return new Uint8Array((await readArtifact(node, { thread, artifact })).bytes)
+    return new Uint8Array((await readAttachment(node, printer, { thread, artifact, afterRemoval })).bytes)
   } catch (error) {
-    if (error instanceof ApiError && error.symbol !== 'internal') return undefined
+    if (error instanceof CommandError || (error instanceof ApiError && error.symbol !== 'internal')) return undefined
     throw error
   }
 }

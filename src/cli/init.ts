@@ -1,6 +1,7 @@
 /** relay-node init: a key for this laptop, a new workspace, a running node. Without a team: ready to join one. */
 import { join } from 'node:path'
 import { type Home, homeError, HomeError, placeFile, prepareHome } from '../home.ts'
+import type { Scope } from '../node/api.ts'
 import { checkLength } from '../rpc/socket.ts'
 import { realSystem, type System } from '../system.ts'
 import { requireBootstrapAddresses } from './bootstrap-use.ts'
@@ -26,6 +27,9 @@ interface Options {
   bootstrap?: string[]
   /** --no-start */
   start: boolean
+  service?: boolean
+  scope?: string
+  codeStdin?: boolean
 }
 
 interface Answers {
@@ -40,6 +44,8 @@ export interface LaptopChoices {
   lan: boolean
   /** Addresses of bootstrap servers. */
   bootstrap?: string[] | undefined
+  /** What the node may do for whoever is on this machine; left out, anything. */
+  scope?: Scope | undefined
 }
 
 export const run: Command<Options> = async (context, _args, options) => {
@@ -48,6 +54,8 @@ export const run: Command<Options> = async (context, _args, options) => {
   const listen = parseListen(options.listen ?? '0')
   checkNames(options)
   requireBootstrapAddresses(options.bootstrap ?? [])
+  if (options.service === true) return runService(context, { ...options, listen })
+  refuseServiceOptions(options)
   prepareHome(home)
   await refuseMembership(context)
   const answers = await ask(context, options)
@@ -78,16 +86,37 @@ export const run: Command<Options> = async (context, _args, options) => {
   )
 }
 
+async function runService(context: CommandContext, options: Options & { listen: string }): Promise<void> {
+  const { name, team, device = hostDeviceName(), listen, lan, bootstrap, scope, codeStdin = false, start } = options
+  if (name !== undefined || team !== undefined) {
+    throw new UsageError(
+      'A service has no team of its own, and its name stands in its invite.',
+      'Leave --name and --team out.',
+    )
+  }
+  const { initService } = await import('./init-service.ts')
+  await initService(context, { scope, codeStdin, start, choices: { device, listen, lan, bootstrap } })
+}
+
+function refuseServiceOptions({ scope, codeStdin }: Options): void {
+  if (scope === undefined && codeStdin !== true) return
+  throw new UsageError(
+    `--${scope === undefined ? 'code-stdin' : 'scope'} goes with --service.`,
+    'For a service: relay-node init --service --scope read --code-stdin. A person joins with relay-node join.',
+  )
+}
+
 /** Key and settings, where there are none yet; a port is picked once and kept. */
 export async function setUpLaptop(home: Home, choices: LaptopChoices, system: System): Promise<void> {
   const { source } = readSettings(home)
   ensureKey(home, system)
-  const { device, listen = parseListen('0'), lan, bootstrap } = choices
+  const { device, listen = parseListen('0'), lan, bootstrap, scope } = choices
   addSettings(home, {
     device,
     ...(source.listen === 'default' ? { listen: [await withFixedPort(listen)] } : {}),
     ...(lan ? {} : { lan }),
     ...(bootstrap === undefined ? {} : { bootstrap }),
+    ...(scope === undefined ? {} : { scope }),
   })
 }
 
@@ -99,7 +128,7 @@ function checkNames({ name, team, device }: Pick<Options, 'name' | 'team' | 'dev
 }
 
 /** One home belongs to one workspace; a node that waits for an invite makes way. */
-async function refuseMembership(context: CommandContext): Promise<void> {
+export async function refuseMembership(context: CommandContext): Promise<void> {
   const ask = (signal: AbortSignal) =>
     withRunningNode(context, async (node) => {
       const { handle } = await node.call('relay/whoami', {}, { signal })

@@ -1,12 +1,14 @@
 /** relay-node invite: lets one person in, once. */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { InviteListing, InviteResult } from '../node/api.ts'
+import type { InviteListing, InviteParams, InviteResult, Scope } from '../node/api.ts'
 import type { RpcClient } from '../rpc/client.ts'
 import type { Command, CommandContext } from './context.ts'
 import { CommandError, UsageError } from './failure.ts'
 import { parseDuration } from './input.ts'
 import { withNode } from './node-connection.ts'
 import { partyName } from './peer-text.ts'
+import { isRole, ROLE_WORDS } from './role.ts'
+import { isScope, SCOPES } from './settings.ts'
 import type { Printer } from './print.ts'
 import { clockTime, duration } from './time-text.ts'
 
@@ -17,15 +19,24 @@ interface Options {
   standalone?: boolean
   /** --no-wait */
   wait?: boolean
+  role?: string
+  service?: boolean
+  scope?: string
 }
 
 export const run: Command<Options> = async (context, args, options) => {
   const name = args[0]
   if (name === undefined)
     throw new UsageError('Whom do you invite?', 'Write relay-node invite NAME, for instance relay-node invite frank.')
+  const as = invitedAs(options)
   const expires = options.expires === undefined ? undefined : parseDuration(options.expires)
   await withNode(context, async (node) => {
-    const invite = await node.call('relay/invite', { name, expires_s: expires, standalone: options.standalone })
+    const invite = await node.call('relay/invite', {
+      name,
+      expires_s: expires,
+      standalone: options.standalone,
+      ...as,
+    })
     context.printer.result(invite, () => undefined)
     if (context.printer.json) return
     await printInvite(context, invite)
@@ -33,9 +44,29 @@ export const run: Command<Options> = async (context, args, options) => {
   })
 }
 
+/** As what they come in; a service's scope is its role. */
+function invitedAs({ role, service, scope }: Options): Pick<InviteParams, 'role' | 'kind'> {
+  if (service !== true) {
+    if (scope !== undefined)
+      throw new UsageError('--scope goes with --service.', 'For a person write --role reader, or nothing.')
+    if (role === undefined) return {}
+    if (isRole(role)) return { role }
+    throw new UsageError(`"${role}" is not a role.`, `The roles are ${ROLE_WORDS}.`)
+  }
+  if (role !== undefined)
+    throw new UsageError('A service has a scope, not a role.', 'Write --scope read or --scope write.')
+  if (scope !== undefined && isScope(scope)) return { kind: 'service', role: scope === 'read' ? 'reader' : 'member' }
+  throw new UsageError(
+    scope === undefined ? 'What may the service do? --scope is missing.' : `"${scope}" is not a scope.`,
+    `Write --scope ${SCOPES.join(' or --scope ')}.`,
+  )
+}
+
 async function printInvite({ printer, interactive }: CommandContext, invite: InviteResult): Promise<void> {
   const left = (Date.parse(invite.expires_at) - Date.now()) / 1000
-  printer.line(`Invite for ${invite.handle}. Works once. Ends ${clockTime(invite.expires_at)} (${duration(left)}).`)
+  printer.line(
+    `Invite for ${invite.handle}${asText(invite)}. Works once. Ends ${clockTime(invite.expires_at)} (${duration(left)}).`,
+  )
   printer.line(`    ${printer.styled('bold', invite.code)}`)
   if (interactive) {
     const { renderUnicodeCompact } = await import('uqr')
@@ -46,7 +77,11 @@ async function printInvite({ printer, interactive }: CommandContext, invite: Inv
   }
   if (invite.words !== undefined) printer.line(`By voice: ${invite.words.join(' ')}`)
   const who = invite.handle.split('@')[0]
-  printer.line(`Send it by a channel that you both trust. ${who} runs: relay-node join`)
+  printer.line(
+    invite.kind === 'service'
+      ? `Where the service is to run: relay-node init --service --scope ${scopeOf(invite)} --code-stdin`
+      : `Send it by a channel that you both trust. ${who} runs: relay-node join`,
+  )
 }
 
 async function waitForJoiner({ printer }: CommandContext, node: RpcClient, invite: InviteResult): Promise<void> {
@@ -80,9 +115,9 @@ async function printJoiner(printer: Printer, node: RpcClient, handle: string): P
   const teammate = items.find((item) => item.handle === handle)
   const devices = teammate?.devices.map(({ device }) => device).join(', ') ?? ''
   printer.done(
-    `${partyName({ handle, trust: teammate?.trust ?? 'unverified' })} has joined${devices === '' ? '' : ` with ${devices}`}.`,
+    `${partyName(teammate ?? { handle, trust: 'unverified' })} has joined${devices === '' ? '' : ` with ${devices}`}.`,
   )
-  printer.line(`Next: relay-node send ${handle.split('@')[0]} --summary TEXT`)
+  if (teammate?.role !== 'reader') printer.line(`Next: relay-node send ${handle.split('@')[0]} --summary TEXT`)
 }
 
 /** relay-node invite list */
@@ -91,8 +126,20 @@ export const runList: Command<object> = async (context) => {
   const { items } = await withNode(context, (node) => node.call('relay/invites', {}))
   printer.result({ items }, () => {
     if (items.length === 0) printer.line('No invites. Make one with relay-node invite NAME.')
-    for (const item of items) printer.line(`${item.invite_id}  ${item.handle}  ${inviteState(item)}`)
+    for (const item of items) printer.line(`${item.invite_id}  ${item.handle}${asText(item)}  ${inviteState(item)}`)
   })
+}
+
+type InvitedAs = Pick<InviteListing, 'role' | 'kind'>
+
+function scopeOf({ role }: InvitedAs): Scope {
+  return role === 'reader' ? 'read' : 'write'
+}
+
+/** Nothing of a person who is to be a member, as most are. */
+function asText(as: InvitedAs): string {
+  if (as.kind === 'service') return `, a service with scope ${scopeOf(as)}`
+  return as.role === 'reader' ? ', a reader' : ''
 }
 
 function inviteState({ state, expires_at }: InviteListing): string {

@@ -33,9 +33,11 @@ export function printContent(printer: Printer, text: string, foreign: boolean, i
   }
 }
 
-/** `frank@acme (unverified)` */
-export function partyName(party: Pick<Party, 'handle' | 'trust'>): string {
-  return `${party.handle} (${party.trust === 'changed' ? 'KEY CHANGED' : party.trust})`
+/** `frank@acme (unverified)`, `ci@acme (service, unverified)` */
+export function partyName(party: Pick<Party, 'handle' | 'trust'> & { kind?: 'person' | 'service' }): string {
+  const { handle, trust, kind } = party
+  const marks = [...(kind === 'service' ? [kind] : []), trust === 'changed' ? 'KEY CHANGED' : trust]
+  return `${handle} (${marks.join(', ')})`
 }
 
 /** Any JSON value as indented lines, for people. */

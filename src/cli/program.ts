@@ -54,7 +54,10 @@ export function createProgram({ version, runner, write }: ProgramOptions): Progr
       .option('--listen <address>', 'port, host:port or multiaddr; default: a free port, picked once')
       .option('--no-lan', 'do not look for teammates on the same network')
       .option('--bootstrap <address>', 'a bootstrap server to meet at; may be repeated', repeated)
-      .option('--no-start', 'do not start the node'),
+      .option('--no-start', 'do not start the node')
+      .option('--service', 'this is a service: join with its invite, for an agent that works unattended')
+      .option('--scope <scope>', 'what the service may do: read or write')
+      .option('--code-stdin', "read the service's invite code from standard input"),
     async () => (await import('./init.ts')).run,
   )
   addInvite(command, runs)
@@ -67,6 +70,9 @@ export function createProgram({ version, runner, write }: ProgramOptions): Progr
       .option('--bootstrap <address>', 'a bootstrap server to find the inviter at; may be repeated', repeated),
     async () => (await import('./join.ts')).run,
   )
+  addMember(command, runs)
+  addDevice(command, runs)
+  addSession(command, runs)
   addNode(command, runs)
   addHandoffs(command, runs)
   return program
@@ -80,9 +86,59 @@ function addInvite(command: MakeCommand, runs: Runs): void {
     .option('--expires <time>', 'how long it works, like 10m or 24h')
     .option('--standalone', 'a longer code that holds your addresses, for people on another network')
     .option('--no-wait', 'do not wait for them')
+    .option('--role <role>', 'member or reader; a reader reads what is shared with it and writes nothing')
+    .option('--service', 'for an agent that works unattended, with a key of its own')
+    .option('--scope <scope>', 'what the service may do: read or write')
   runs(invite, async () => (await import('./invite.ts')).run)
   runs(command('list', 'every invite and what became of it', invite), async () => (await import('./invite.ts')).runList)
   runs(command('revoke <id>', 'withdraw an invite', invite), async () => (await import('./invite.ts')).runRevoke)
+}
+
+function addMember(command: MakeCommand, runs: Runs): void {
+  const member = command('member', 'who is in the workspace, what they may do, and who is to leave it')
+  runs(
+    command('list', 'every member, and who does not know of a removal yet', member),
+    async () => (await import('./member.ts')).runList,
+  )
+  runs(
+    command('remove <name>', 'shut a member out, with all laptops', member),
+    async () => (await import('./member.ts')).runRemove,
+  )
+  runs(
+    command('role <name> <role>', 'make a teammate a member or a reader; the owner alone can', member),
+    async () => (await import('./member-role.ts')).run,
+  )
+}
+
+function addDevice(command: MakeCommand, runs: Runs): void {
+  const device = command('device', "members' laptops, and which of them is to be shut out")
+  runs(command('list', 'every laptop of every member', device), async () => (await import('./device.ts')).runList)
+  runs(
+    command('revoke <name/device>', 'shut one laptop out, such as one that was lost', device),
+    async () => (await import('./device.ts')).runRevoke,
+  )
+  const quarantine = command('quarantine', 'handoffs that came from a laptop which had been removed')
+  runs(command('list', 'those that are kept apart', quarantine), async () => (await import('./quarantine.ts')).runList)
+  runs(
+    command('admit <id>', 'take one for a handoff like any other', quarantine),
+    async () => (await import('./quarantine.ts')).runAdmit,
+  )
+}
+
+function addSession(command: MakeCommand, runs: Runs): void {
+  const session = command('session', 'tokens that bind an agent on this laptop to reading, or to writing in handoffs')
+  runs(
+    command('create', 'make a token; it is shown once', session)
+      .option('--scope <scope>', 'read or write')
+      .option('--name <name>', 'what it is called; default session-1, session-2 …')
+      .option('--expires <time>', 'how long it works, like 12h or 30d; default 30d'),
+    async () => (await import('./session.ts')).runCreate,
+  )
+  runs(command('list', 'every token and when it was used', session), async () => (await import('./session.ts')).runList)
+  runs(
+    command('revoke <name>', 'end a token; whoever uses it is refused from the next call on', session),
+    async () => (await import('./session.ts')).runRevoke,
+  )
 }
 
 function addNode(command: MakeCommand, runs: Runs): void {
@@ -124,7 +180,10 @@ function addNode(command: MakeCommand, runs: Runs): void {
   runs(bootstrap, async () => (await import('./bootstrap.ts')).run)
   addBootstrapUse(command, runs, bootstrap)
   runs(
-    command('mcp', 'the server for a coding agent, on standard input and output'),
+    command('mcp', 'the server for a coding agent, on standard input and output').option(
+      '--token-file <file>',
+      'a session token that binds it; or in the environment as RELAY_NODE_TOKEN',
+    ),
     async () => (await import('./mcp.ts')).run,
   )
 }
@@ -159,8 +218,22 @@ function addHandoffs(command: MakeCommand, runs: Runs): void {
     command('inbox', 'open handoffs, newest first')
       .option('--all', 'ended ones too')
       .option('--in', 'only what came to you')
-      .option('--out', 'only what you sent'),
+      .option('--out', 'only what you sent')
+      .option('--shared', 'only what others shared with you to read'),
     async () => (await import('./inbox.ts')).run,
+  )
+  runs(
+    command(
+      'search [words...]',
+      'find handoffs by words in all that you can read, ended ones too; without words the newest',
+    )
+      .option('--status <status>', 'pending, accepted, completed or cancelled; may be repeated', repeated)
+      .option('--side <side>', 'in: sent to you; out: sent by you')
+      .option('--with <name>', 'of a teammate who sent or received it')
+      .option('--since <time>', 'newest activity then or later, like 7d, 2026-11-30 or 2026-11-30T12:00:00Z')
+      .option('--until <time>', 'newest activity then or earlier')
+      .option('--limit <count>', 'how many; default 20'),
+    async () => (await import('./search.ts')).run,
   )
   runs(
     command('show <id>', 'read a handoff; this accepts nothing')
@@ -170,6 +243,12 @@ function addHandoffs(command: MakeCommand, runs: Runs): void {
       .option('--markdown', 'the record in the form that continue --record takes')
       .option('--revision <id>', 'an earlier revision of the record'),
     async () => (await import('./show.ts')).run,
+  )
+  runs(
+    command('apply <id> <artifact>', 'see whether a diff fits your working copy; relay-node never applies one')
+      .option('--check', 'look, and change nothing; exit code 0 if it fits, 1 if not')
+      .option('--repo <dir>', 'a folder of the working copy; default: the current one'),
+    async () => (await import('./apply.ts')).run,
   )
   runs(
     saying(
@@ -238,6 +317,10 @@ function addHandoffs(command: MakeCommand, runs: Runs): void {
   runs(
     saying(command('cancel <id>', 'take back a handoff that nobody has accepted').option('--reason <text>', 'why')),
     async () => (await import('./cancel.ts')).run,
+  )
+  runs(
+    command('share <id> <name>', 'let a third member read a handoff, all of it; this cannot be taken back'),
+    async () => (await import('./share.ts')).run,
   )
   runs(
     saying(

@@ -1,5 +1,5 @@
 /** Questions to the person at the terminal. */
-import { isCancel, password, text } from '@clack/prompts'
+import { confirm, isCancel, password, text } from '@clack/prompts'
 import { CommandError } from './failure.ts'
 import { NAME_RULE, isName } from './settings.ts'
 
@@ -27,6 +27,11 @@ export async function askName(question: string, rules: { initial?: string; optio
 /** Asks for a secret until `mistake` finds none in it; what is typed is not shown. */
 export async function askSecret(question: string, mistake: (given: string) => string | undefined): Promise<string> {
   return answered(await password({ message: question, validate: (given = '') => mistake(given) }))
+}
+
+/** Asks for a yes; Enter alone is a no. */
+export async function askYes(question: string): Promise<boolean> {
+  return answered(await confirm({ message: question, initialValue: false }))
 }
 
 /** Asks for a line of text; '' if only Enter was pressed. */

@@ -7,6 +7,7 @@ import { parse, stringify, TomlError } from 'smol-toml'
 import * as z from 'zod'
 import { CARRIED_SIZE_BYTES_MAX, NAME, NAME_LENGTH_CHARS_MAX } from '../../protocol/index.ts'
 import { type Home, homeError, HomeError } from '../home.ts'
+import type { Scope } from '../node/api.ts'
 
 /** Names of members, teams and devices. */
 export const NAME_RULE = `a-z, 0-9 and -, at most ${NAME_LENGTH_CHARS_MAX} characters, not - at its beginning`
@@ -15,6 +16,7 @@ export function isName(text: string): boolean {
   return NAME.test(text)
 }
 
+export const SCOPES = ['read', 'write'] as const satisfies readonly Scope[]
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
 const settingsShape = z.strictObject({
@@ -26,6 +28,7 @@ const settingsShape = z.strictObject({
   carry: z.optional(z.boolean('must be true or false')),
   carry_bytes: z.optional(z.int('must be a whole number of bytes').min(0, 'must be a whole number of bytes')),
   mailbox: z.optional(z.boolean('must be true or false')),
+  scope: z.optional(z.enum(SCOPES, `must be one of ${SCOPES.join(', ')}`)),
   log_level: z.optional(z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`)),
 })
 type Written = z.infer<typeof settingsShape>
@@ -47,6 +50,8 @@ export interface Settings {
   carry_bytes: number
   /** Leave sealed handoffs at the bootstrap servers for teammates who are away, and fetch one's own there. */
   mailbox: boolean
+  /** read: this node writes for nobody on this laptop. */
+  scope: Scope
   log_level: (typeof LOG_LEVELS)[number]
 }
 export type SettingKey = keyof Settings
@@ -64,8 +69,13 @@ function defaults(): Settings {
     carry: true,
     carry_bytes: CARRIED_SIZE_BYTES_MAX,
     mailbox: false,
+    scope: 'write',
     log_level: 'info',
   }
+}
+
+export function isScope(text: string): text is Scope {
+  return SCOPES.some((scope) => scope === text)
 }
 
 /** The name of this machine as a device name. */

@@ -2,6 +2,7 @@
 import type { ContinuityRecord } from '../../protocol/index.ts'
 import type { ConflictView, RecordView, ThreadView } from '../node/api.ts'
 import { recordMarkdown } from '../record/markdown.ts'
+import { readAlways } from './after-removal.ts'
 import type { CommandContext } from './context.ts'
 import { CommandError } from './failure.ts'
 import { withNode } from './node-connection.ts'
@@ -19,7 +20,11 @@ export interface WantedRecord {
 
 export async function showRecord(context: CommandContext, { thread, revision, markdown }: WantedRecord): Promise<void> {
   const { printer } = context
-  const view = await withNode(context, (node) => node.call('tasks/get', { thread_id: thread, revision_id: revision }))
+  const view = await withNode(context, (node) =>
+    readAlways(printer, (afterRemoval) =>
+      node.call('tasks/get', { thread_id: thread, revision_id: revision, after_removal: afterRemoval }),
+    ),
+  )
   const { record, thread_id, forked } = view
   if (!record?.content) {
     throw new CommandError(

@@ -1,12 +1,14 @@
 /** relay-node show: one handoff, whole, or one of its attachments. Reading never accepts. */
 import { writeFileSync } from 'node:fs'
-import type { ArtifactSlice, ThreadView } from '../node/api.ts'
+import type { ThreadView } from '../node/api.ts'
 import type { RpcClient } from '../rpc/client.ts'
+import { readAlways } from './after-removal.ts'
+import { readAttachment } from './artifact.ts'
 import type { Command, CommandContext } from './context.ts'
 import { CommandError, UsageError } from './failure.ts'
 import { fileTrouble, utf8 } from './input.ts'
 import { withNode } from './node-connection.ts'
-import { openContent, printContent } from './peer-text.ts'
+import { printContent } from './peer-text.ts'
 import { showRecord } from './show-record.ts'
 import { printThread } from './thread-print.ts'
 
@@ -30,16 +32,24 @@ export const run: Command<Options> = async (context, args, options) => {
   }
   if (options.markdown === true || options.revision !== undefined)
     throw new UsageError('--markdown and --revision go with --record.', `Write relay-node show ${id} --record.`)
-  const thread = await withNode(context, (node) => readThread(node, id, true))
+  const thread = await withNode(context, (node) =>
+    readAlways(context.printer, (afterRemoval) => readThread(node, id, { markRead: true, afterRemoval })),
+  )
   context.printer.result(thread, () => printThread(context.printer, thread))
 }
 
+interface Reading {
+  markRead?: boolean
+  afterRemoval?: boolean
+}
+
 /** Every page of a thread as one. */
-export async function readThread(node: RpcClient, threadId: string, markRead: boolean): Promise<ThreadView> {
-  const { next_cursor: more, ...first } = await node.call('tasks/get', { thread_id: threadId, mark_read: markRead })
+export async function readThread(node: RpcClient, threadId: string, how: Reading = {}): Promise<ThreadView> {
+  const params = { thread_id: threadId, mark_read: how.markRead, after_removal: how.afterRemoval }
+  const { next_cursor: more, ...first } = await node.call('tasks/get', params)
   const thread: ThreadView = first
   for (let cursor = more; cursor !== undefined;) {
-    const page = await node.call('tasks/get', { thread_id: threadId, mark_read: markRead, cursor })
+    const page = await node.call('tasks/get', { ...params, cursor })
     thread.entries.push(...page.entries)
     cursor = page.next_cursor
   }
@@ -54,7 +64,9 @@ interface Wanted {
 
 async function showArtifact(context: CommandContext, wanted: Wanted): Promise<void> {
   const { printer } = context
-  const { facts, bytes, foreign } = await withNode(context, (node) => readArtifact(node, wanted))
+  const { facts, bytes, foreign } = await withNode(context, (node) =>
+    readAlways(printer, (afterRemoval) => readAttachment(node, printer, { ...wanted, afterRemoval })),
+  )
   if (wanted.out !== undefined) {
     writeNew(wanted.out, bytes)
     printer.result({ ...facts, file: wanted.out }, () => printer.done(`Wrote ${bytes.length} bytes to ${wanted.out}.`))
@@ -65,20 +77,6 @@ async function showArtifact(context: CommandContext, wanted: Wanted): Promise<vo
     if (text !== undefined) return printContent(printer, text, foreign, '')
     printer.line(`${bytes.length} bytes that are no text. Write them to a file with --out FILE.`)
   })
-}
-
-/** All of an attachment, page by page. */
-export async function readArtifact(node: RpcClient, { thread, artifact }: Omit<Wanted, 'out'>) {
-  const parts: Buffer[] = []
-  for (let offset: number | undefined = 0; ;) {
-    const slice: ArtifactSlice = await node.call('relay/artifact', { thread_id: thread, artifact_id: artifact, offset })
-    const { content, encoding, thread_id, artifact_id, type, size, sha256, from } = slice
-    const { value, foreign } = openContent(content)
-    parts.push(Buffer.from(value, encoding))
-    offset = slice.next_offset
-    const facts = { thread_id, artifact_id, type, size, sha256, from }
-    if (offset === undefined) return { facts, bytes: Buffer.concat(parts), foreign }
-  }
 }
 
 /** A file that is there already is somebody's. */

@@ -91,7 +91,7 @@ async function runNode({ home, printer, version }: CommandContext, copy: string 
     import('../node/node.ts'),
     import('../rpc/server.ts'),
   ])
-  const { device: deviceName, listen, lan, bootstrap, upnp, mailbox } = settings
+  const { device: deviceName, listen, lan, bootstrap, upnp, mailbox, scope } = settings
   const net = await createLibp2pNet({ seed, listen, lan, upnp, system })
   const store = await openStore(home)
   const rebuild = copy !== undefined
@@ -113,6 +113,7 @@ async function runNode({ home, printer, version }: CommandContext, copy: string 
     socketPath: home.socket,
     version,
     system,
+    scope,
     onStop: () => ending.begin('asked to stop'),
   })
   try {

@@ -71,6 +71,8 @@ export function printThread(printer: Printer, thread: ThreadView): void {
   const recipient = side === 'in' ? `${to.handle} (you)` : partyName(to)
   printer.line(`From ${sender} to ${recipient}, ${clockTime(thread.created_at)}`)
   printer.line(`Delivery: ${deliveryText(thread.delivery)}`)
+  for (const reader of thread.readers)
+    printer.line(`Read by ${partyName(reader)} on ${reader.devices.join(', ')}, since ${reader.shared_by} shared it`)
   if (thread.parent_thread_id !== undefined) printer.line(`Follows ${thread.parent_thread_id}`)
   printWarnings(printer, thread)
   for (const entry of thread.entries) {
@@ -96,6 +98,11 @@ function printWarnings(printer: Printer, thread: ThreadView): void {
   }
   for (const device of thread.forks)
     printer.warn(`${device} signed two entries with one number. Ask its owner what happened.`)
+  const removed = thread.participants.filter((one) => one.removed)
+  for (const { device, fenced } of removed)
+    printer.warn(
+      `${device} (removed${fenced ? ', fenced off' : ''}): what it writes without that being known does not count.`,
+    )
   if (thread.action?.mismatch === true)
     printer.warn('The proposed action here is not the one that the sender signed for. Do not approve it.')
 }
@@ -112,7 +119,7 @@ function printEntry(printer: Printer, entry: EntryView): void {
   const head = [
     number === '' ? '' : `#${number}`,
     who,
-    WROTE[entry.kind],
+    entry.reader === undefined ? WROTE[entry.kind] : `shares it with ${entry.reader}, to read`,
     marks.length > 0 ? `[${marks.join(', ')}]` : '',
     clockTime(entry.sent_at),
   ]
@@ -170,7 +177,9 @@ function printArtifact(printer: Printer, artifact: ArtifactListing): void {
   const { value, foreign } = openContent(artifact.content)
   const named = ['path', 'command', 'name', 'title', 'url', 'schema_url'].flatMap((key) => value[key] ?? [])
   printContent(printer, `${artifact.type} ${oneLine(named.join(' '), NAME_LENGTH_CHARS_MAX)}`, foreign)
-  printer.line(`    ${artifact.artifact_id}  ${artifact.size} bytes  sha256 ${artifact.sha256.slice(0, 12)}…`)
+  const { artifact_id, size, sha256, here, here_bytes: part = 0 } = artifact
+  const place = here ? '' : part > 0 ? `  ${part} of them here` : '  not fetched yet'
+  printer.line(`    ${artifact_id}  ${size} bytes  sha256 ${sha256.slice(0, 12)}…${place}`)
 }
 
 function actionText(action: ActionView): string {
@@ -180,6 +189,7 @@ function actionText(action: ActionView): string {
 /** What this person can do now. */
 function nextSteps(thread: Pick<ThreadView, 'thread_id' | 'side' | 'status' | 'action'>): string[] {
   const { thread_id: id, side, status, action } = thread
+  if (side === 'reader') return ['It was shared with you to read.']
   if (status === 'completed' || status === 'cancelled') return []
   const steps: string[] = []
   if (side === 'in' && status === 'pending') steps.push(`Take it on: relay-node accept ${id}`)

@@ -13,7 +13,9 @@ import { READS, tool, type ToolContext } from './tool.ts'
 
 const input = z.strictObject({
   status: z.array(shapes.status).min(1).describe('Default: pending and accepted').optional(),
-  side: shapes.side.describe('in: sent to you. out: sent by you. Default: both').optional(),
+  side: shapes.side
+    .describe('in: sent to you. out: sent by you. reader: shared with you to read. Default: all')
+    .optional(),
   cursor: shapes.cursor.describe('next_cursor of the last answer').optional(),
   limit: z.int().min(1).max(INBOX_PAGE_COUNT_MAX).describe(`Default: ${INBOX_PAGE_COUNT_DEFAULT}`).optional(),
   wait_s: z
@@ -96,11 +98,12 @@ function itemOf(item: InboxItem, wrapper: Wrapper) {
     created_at,
     updated_at,
     age_s,
-    ...(preview === undefined ? {} : { preview: wrapper.show(preview, { from: otherSide(item), thread_id }) }),
+    ...(preview === undefined ? {} : { preview: wrapper.show(preview, { from: writerOf(item), thread_id }) }),
   }
 }
 
-/** A preview may be by any device of the other side, so its device is not named. */
-function otherSide({ side, sender, recipient }: InboxItem): NonNullable<PeerFacts['from']> {
+/** Of a preview that was made before its writer was kept, only the side is known. */
+function writerOf({ side, sender, recipient, preview_from: writer }: InboxItem): NonNullable<PeerFacts['from']> {
+  if (writer) return writer
   return side === 'in' ? { handle: sender.handle, trust: sender.trust } : { handle: recipient }
 }

@@ -21,7 +21,7 @@ export const handoffToTeammate = tool({
     intent: shapes.intent,
     summary: shapes.filledText.describe('What the other side has to know, in plain text'),
     record: shapes.record.optional(),
-    artifacts: shapes.artifacts.describe('At most 16; together with the summary at most about 250 KiB').optional(),
+    artifacts: shapes.artifacts.describe('At most 16, of up to 8 MiB each and 32 MiB together').optional(),
     question: shapes.filledText.describe('Only with intent ask_question').optional(),
     proposed_action: shapes.proposedAction.describe('Exactly with intent propose_action').optional(),
     parent_thread_id: shapes.id.describe('The thread that this one follows from').optional(),

@@ -6,6 +6,8 @@ interface Prompt {
   name: string
   title: string
   description: string
+  /** It ends in something that is written. */
+  writes: boolean
   arguments: { name: string; description: string; required: boolean }[]
   /** @throws ApiError invalid_params */
   text(args: unknown): string
@@ -19,6 +21,7 @@ export const PROMPTS: readonly Prompt[] = [
     name: 'inbox',
     title: 'What is in my inbox?',
     description: 'Look for handoffs from teammates and say what waits.',
+    writes: false,
     arguments: [],
     text(args) {
       check(z.strictObject({}), args)
@@ -32,6 +35,7 @@ export const PROMPTS: readonly Prompt[] = [
     name: 'handoff',
     title: 'Hand this work to a teammate',
     description: 'Write a handoff from what was done in this session.',
+    writes: true,
     arguments: [
       { name: 'to', description: 'Handle, like frank@acme', required: true },
       { name: 'about', description: 'What the handoff is about', required: false },
@@ -50,6 +54,7 @@ export const PROMPTS: readonly Prompt[] = [
     name: 'review',
     title: 'Review a handoff',
     description: 'Read one handoff and say what it asks for.',
+    writes: false,
     arguments: [{ name: 'thread_id', description: 'From check_inbox', required: true }],
     text(args) {
       const { thread_id } = check(reviewArgs, args)
@@ -61,3 +66,8 @@ export const PROMPTS: readonly Prompt[] = [
     },
   },
 ]
+
+/** The prompts that a person is offered: all, or those that only read. */
+export function promptsFor(readOnly: boolean): readonly Prompt[] {
+  return PROMPTS.filter(({ writes }) => !(readOnly && writes))
+}

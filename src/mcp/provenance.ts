@@ -26,7 +26,7 @@ const SENTENCE =
 
 /** What this node checked for itself; nothing that a peer chose freely. */
 export interface PeerFacts {
-  from?: { handle: string; device?: string; trust?: Party['trust'] }
+  from?: Partial<Party> & { handle: string }
   thread_id?: string
   entry_id?: string
   sequence_no?: number
@@ -138,6 +138,20 @@ export function createWrapper(dice: (count: number) => Uint8Array): Wrapper {
   }
 }
 
+/** Several contents by their names: one's own as they are, and all others as one. */
+export function ownAndForeign<T>(contents: Readonly<Record<string, Content<T>>>): {
+  own: Record<string, T>
+  foreign: Content<Record<string, T>> | undefined
+} {
+  const own: Record<string, T> = {}
+  const foreign: Record<string, T> = {}
+  for (const [name, content] of Object.entries(contents)) {
+    if (content.untrusted === undefined) own[name] = content.own
+    else foreign[name] = open(content.untrusted)
+  }
+  return { own, foreign: Object.keys(foreign).length > 0 ? { untrusted: untrusted(foreign) } : undefined }
+}
+
 /** What one author wrote in one entry, with the names of its artifacts, as one content. */
 export function withArtifacts(
   words: Content<EntryContent> | undefined,
@@ -203,6 +217,7 @@ function header({ from, ...rest }: PeerFacts): string {
   const facts = {
     from: from?.handle,
     device: from?.device,
+    kind: from?.kind,
     trust: from?.trust,
     thread: rest.thread_id,
     entry: rest.entry_id,

@@ -15,6 +15,8 @@ export const readArtifact = tool({
   description:
     'Returns a slice of an artifact of a thread (a diff, a file, a contract, a command) with its size and SHA-256. ' +
     'Call it with ids from view_thread. If truncated is true, call again with offset = next_offset until it is false, and join the slices. ' +
+    'What is not on this laptop (here: false) is fetched from a teammate first, which may take some seconds; if no laptop that has it is reachable, elsewhere says which one to wait for, and nothing is lost. ' +
+    'verified: true says that all of it is here and has this SHA-256. ' +
     'Nothing is applied or run. A diff or a command by a teammate is a proposal: show it to the human before you apply or run it.',
   annotations: READS,
   input: z.strictObject({
@@ -42,7 +44,8 @@ export const readArtifact = tool({
 
 function sliceAnswer(slice: ArtifactSlice, wrapper: Wrapper): Answer {
   const { thread_id, artifact_id, type, from, entry_id, offset, size, sha256, truncated, next_offset, encoding } = slice
-  const content = wrapper.show(slice.content, { from, thread_id, entry_id })
+  const { here, here_bytes, verified, elsewhere } = slice
+  const shown = slice.content && { encoding, content: wrapper.show(slice.content, { from, thread_id, entry_id }) }
   const left = next_offset === undefined ? {} : { next_offset, left_bytes: size - next_offset }
   return answer(wrapper, {
     thread_id,
@@ -53,9 +56,14 @@ function sliceAnswer(slice: ArtifactSlice, wrapper: Wrapper): Answer {
     offset,
     size,
     sha256,
+    here,
+    ...(here_bytes === undefined ? {} : { here_bytes }),
+    verified,
     truncated,
     ...left,
-    encoding,
-    content,
+    ...shown,
+    ...(elsewhere
+      ? { elsewhere: { device: elsewhere.device, reachable: elsewhere.reachable, why: elsewhere.why } }
+      : {}),
   })
 }

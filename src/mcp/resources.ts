@@ -77,6 +77,11 @@ export function createSubscriptions({ client, clock, signal, notify }: Subscript
       try {
         for await (const event of client.events(signal, opened)) tell(event)
       } catch (error) {
+        if (error instanceof ApiError) {
+          // Whoever may listen no longer is told so by the next call.
+          watching = false
+          return
+        }
         if (!(error instanceof NodeNotRunning)) throw error
         missed = true
         await new Promise<void>((resolve) => clock.after(RECONNECT_MS, resolve))

@@ -1,6 +1,6 @@
 /** `relay-node mcp`: the relay's tools for one agent, over stdio. */
 import { Console } from 'node:console'
-import type { Readable, Writable } from 'node:stream'
+import { PassThrough, type Readable, type Writable } from 'node:stream'
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import {
@@ -16,21 +16,30 @@ import {
   SubscribeRequestSchema,
   UnsubscribeRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js'
-import { ApiError, CallRefused, createRpcClient, type ErrorObject, uuidV4 } from '../rpc/client.ts'
+import {
+  ApiError,
+  CallRefused,
+  createRpcClient,
+  type ErrorObject,
+  type RpcClient,
+  type Scope,
+  uuidV4,
+} from '../rpc/client.ts'
 import type { System } from '../system.ts'
 import { type Answer, errorAnswer } from './answer.ts'
 import { createCallKeys, type RequestId } from './call-keys.ts'
-import { INSTRUCTIONS } from './instructions.ts'
+import { instructions } from './instructions.ts'
+import { wholeLines } from './lines.ts'
 import { createNodeLink } from './node-link.ts'
-import { PROMPTS } from './prompts.ts'
+import { PROMPTS, promptsFor } from './prompts.ts'
 import { createWrapper } from './provenance.ts'
 import { createSubscriptions, readResource, RESOURCE_TEMPLATES, RESOURCES } from './resources.ts'
 import type { Tool } from './tool.ts'
-import { TOOLS } from './tools.ts'
+import { TOOLS, toolsFor } from './tools.ts'
 import { visible } from '../visible.ts'
 
 /** A line longer than this cannot be a call that succeeds. */
-const LINE_SIZE_BYTES_MAX = 16 * 1024 * 1024
+const LINE_SIZE_BYTES_MAX = 64 * 1024 * 1024
 /** After the agent closed its side, what is being answered gets this long. */
 const LAST_ANSWERS_MS = 1000
 const PARENT_CHECK_MS = 500
@@ -40,6 +49,10 @@ export interface McpOptions {
   socketPath: string
   /** Makes sure that a node of a fitting age answers at the socket: see connectOrStart in rpc/launch.ts. Called when one is needed. */
   start: () => Promise<void>
+  /** Session token that binds the agent to less than its user may. */
+  token?: string | undefined
+  /** True if this laptop's own settings allow nothing but reading. */
+  readOnly?: boolean
   stdin: Readable
   /** Carries JSON-RPC lines and nothing else. */
   stdout: Writable
@@ -54,20 +67,32 @@ export interface McpOptions {
  * Serves one agent until it closes stdin, this process is asked to end, or its parent is gone. The caller then ends
  * the process: a node that is just being started may still hold it.
  */
-export async function runMcp({ socketPath, start, stdin, stdout, stderr, version, system }: McpOptions): Promise<void> {
+export async function runMcp(options: McpOptions): Promise<void> {
+  const { socketPath, start, token, stdin, stdout, stderr, version, system } = options
   // Whatever a library wants to say, it does not say it between the lines of the protocol.
   globalThis.console = new Console(stderr, stderr)
   const over = new AbortController()
   const newId = () => uuidV4(system)
-  const client = createRpcClient({ socketPath, session: newId() })
+  const client = createRpcClient({ socketPath, session: newId(), token })
   const link = createNodeLink(client, start)
   const wrapper = createWrapper((count) => system.dice(count))
   const keys = createCallKeys(newId)
   const busy = counter()
+  const ended = Promise.withResolvers<void>()
+  const release = listenForTheEnd({ stdin, stdout, system, end: ended.resolve, idle: busy.idle })
+  // What comes in while the node is asked is kept, and an end of it is noticed.
+  const input = token === undefined ? stdin : stdin.pipe(new PassThrough())
+  const bound =
+    token === undefined ? 'write' : await Promise.race([busy.during(() => scopeOf(link.call)), ended.promise])
+  const marksRead = bound === 'write'
+  const readOnly = options.readOnly === true || !marksRead
 
   const server = new Server(
     { name: 'relay', title: 'Relay', version },
-    { capabilities: { tools: {}, resources: { subscribe: true }, prompts: {} }, instructions: INSTRUCTIONS },
+    {
+      capabilities: { tools: {}, resources: { subscribe: true }, prompts: {} },
+      instructions: instructions({ readOnly, marksRead }),
+    },
   )
   const subscriptions = createSubscriptions({
     client,
@@ -104,6 +129,7 @@ export async function runMcp({ socketPath, start, stdin, stdout, stderr, version
       call: link.call,
       wrapper,
       signal,
+      marksRead,
       withKey: (input, send) =>
         keys.withKey({ request, tool: found.name, args: input, send: (key) => send({ client_idempotency_key: key }) }),
     })
@@ -122,7 +148,7 @@ export async function runMcp({ socketPath, start, stdin, stdout, stderr, version
   const within = (signal: AbortSignal) => AbortSignal.any([signal, over.signal])
 
   server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: TOOLS.map(({ name, title, description, inputSchema, annotations }) => ({
+    tools: toolsFor(readOnly).map(({ name, title, description, inputSchema, annotations }) => ({
       name,
       title,
       description,
@@ -164,7 +190,7 @@ export async function runMcp({ socketPath, start, stdin, stdout, stderr, version
     return {}
   })
   server.setRequestHandler(ListPromptsRequestSchema, () => ({
-    prompts: PROMPTS.map(({ name, title, description, arguments: args }) => ({
+    prompts: promptsFor(readOnly).map(({ name, title, description, arguments: args }) => ({
       name,
       title,
       description,
@@ -186,13 +212,13 @@ export async function runMcp({ socketPath, start, stdin, stdout, stderr, version
     }),
   )
 
-  const ended = Promise.withResolvers<void>()
-  const release = listenForTheEnd({ stdin, stdout, system, end: ended.resolve, idle: busy.idle })
   Object.assign(server, {
     onclose: ended.resolve,
     onerror: (error: Error) => system.log.warn('a line that is no request', { error: error.message }),
   })
-  const transport = new StdioServerTransport(stdin, stdout, { maxBufferSize: LINE_SIZE_BYTES_MAX })
+  const transport = new StdioServerTransport(wholeLines(input, LINE_SIZE_BYTES_MAX), stdout, {
+    maxBufferSize: LINE_SIZE_BYTES_MAX,
+  })
   // The server tells a call that it was taken back only while it runs, and never one with the id 0.
   transport.onmessage = (message) => {
     const cancelled = CancelledNotificationSchema.safeParse(message).data?.params.requestId
@@ -205,6 +231,15 @@ export async function runMcp({ socketPath, start, stdin, stdout, stderr, version
   client.close()
   await server.close()
   stdin.destroy()
+}
+
+/** What the node lets a session with this token do. Where it cannot say, the least: the node would refuse more in any case. */
+async function scopeOf(call: RpcClient['call']): Promise<Scope> {
+  try {
+    return (await call('relay/whoami', {})).session?.scope ?? 'read'
+  } catch {
+    return 'read'
+  }
 }
 
 function unknownTool(name: string): ApiError {

@@ -108,14 +108,14 @@ function nextPage(view: ThreadView): string | undefined {
 
 function factsOf(view: ThreadView) {
   const { intent, side, from, to, created_at, parent_thread_id, revision_id, action, lead } = view
-  const { conflicting, repudiated, forks, unread_count, state_digest, participants } = view
+  const { conflicting, repudiated, forks, unread_count, state_digest, readers, participants } = view
   const unlisted = view.artifacts.length - ARTIFACTS_SHOWN_COUNT_MAX
   return {
     ...commonOf(view),
     intent,
     side,
     from: partyOf(from),
-    to: { handle: to.handle, trust: to.trust },
+    to: { handle: to.handle, trust: to.trust, kind: to.kind },
     created_at,
     parent_thread_id,
     revision_id,
@@ -126,7 +126,21 @@ function factsOf(view: ThreadView) {
     forks,
     unread_count,
     state_digest,
-    participants: participants.map(({ handle, device, side: where }) => ({ handle, device, side: where })),
+    readers: readers.map(({ handle, trust, kind, devices, shared_by, shared_at }) => ({
+      handle,
+      trust,
+      kind,
+      devices,
+      shared_by,
+      shared_at,
+    })),
+    participants: participants.map(({ handle, device, side: where, removed, fenced }) => ({
+      handle,
+      device,
+      side: where,
+      removed,
+      fenced,
+    })),
     artifacts: view.artifacts.slice(0, ARTIFACTS_SHOWN_COUNT_MAX).map(artifactFacts),
     ...(unlisted > 0 ? { artifacts_left: unlisted } : {}),
   }
@@ -147,7 +161,7 @@ function showEntry(entry: EntryView, view: ThreadView, wrapper: Wrapper): ShownE
 
 function entryFacts(entry: EntryView) {
   const { entry_id, message_id, kind, mine, sequence_no, sequence_mark, sent_at, received_at } = entry
-  const { late, cut, void: isVoid, outcome, verdict, body } = entry
+  const { late, cut, void: isVoid, outcome, verdict, reader, body } = entry
   return {
     entry_id,
     message_id,
@@ -163,17 +177,18 @@ function entryFacts(entry: EntryView) {
     void: isVoid,
     outcome,
     verdict,
+    reader,
     body,
     artifacts: (entry.artifacts ?? []).map(artifactFacts),
   }
 }
 
-function artifactFacts({ artifact_id, type, size, sha256, entry_id }: ArtifactFacts): ArtifactFacts {
-  return { artifact_id, type, size, sha256, entry_id }
+function artifactFacts({ artifact_id, type, size, sha256, here, here_bytes, entry_id }: ArtifactFacts): ArtifactFacts {
+  return { artifact_id, type, size, sha256, here, ...(here_bytes === undefined ? {} : { here_bytes }), entry_id }
 }
 
-export function partyOf({ handle, device, trust }: Party): Party {
-  return { handle, device, trust }
+export function partyOf({ handle, device, trust, kind }: Party): Party {
+  return { handle, device, trust, ...(kind === undefined ? {} : { kind }) }
 }
 
 function peerFacts(entry: EntryView, view: ThreadView): PeerFacts {

@@ -17,6 +17,8 @@ export interface ToolContext {
   wrapper: Wrapper
   /** Aborted when the agent no longer waits. */
   signal: AbortSignal
+  /** What is shown to this agent counts as read by its user. */
+  marksRead: boolean
   /** Runs a state-changing call with its idempotency key; see call-keys.ts. */
   withKey<T>(args: unknown, send: (metadata: { client_idempotency_key: string }) => Promise<T>): Promise<T>
 }

@@ -14,6 +14,7 @@ export async function acknowledge(held: Held, turn: Turn, thread: Thread): Promi
   const own = held.workspace.key.public
   // Nothing of our own may rest on a roster that contradicts itself; what others send is kept all the same.
   if (!ownMember(held.workspace) || isRosterForked(held.workspace)) return undefined
+  if (held.quarantined.has(thread.id)) return undefined
   if (!sideOf(thread, own) || hasForked(held, thread) || thread.row?.recovering) return undefined
   const last = thread.graph.byDevice.get(own)?.at(-1)
   const unseen = thread.graph.nodes.filter(

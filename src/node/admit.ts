@@ -5,9 +5,11 @@ import {
   FORKED_ENTRIES_COUNT_MAX,
   type Hex,
   isBodyOf,
+  isOfKind,
   type Node,
   openEntry,
   type Refused,
+  QUARANTINE_COUNT_MAX,
   REFUSED_KEPT_COUNT_MAX,
   SENDER_OPEN_THREADS_COUNT_MAX,
   textId,
@@ -17,13 +19,17 @@ import {
 } from '../../protocol/index.ts'
 import { acknowledge } from './acknowledge.ts'
 import { carry } from './carry.ts'
+import { wantChunks } from './chunks.ts'
 import { openThreadKeys } from './contents.ts'
+import { fenceBefore } from './fencing.ts'
 import { countRefusal, factsOf, groundOf, type Held, keepBody, rememberRefused, type Turn } from './held.ts'
 import type { Published } from './publish.ts'
+import { quarantineIfRemoved } from './quarantine.ts'
 import { putEntry, putRefused, putThreadRow, putTwin } from './rows.ts'
+import { markDue } from './search-due.ts'
 import { applyPreview, authorOf, type Gained, isLacking, settle } from './settle.ts'
 import { createOf, sideOf, takeIn, type Thread } from './threads.ts'
-import { memberOfDevice, ownMember, rosterOf } from './workspace.ts'
+import { isRemoved, memberOfDevice, ownMember, rosterOf } from './workspace.ts'
 
 export interface Incoming {
   readonly envelope: Uint8Array
@@ -46,8 +52,8 @@ export interface Admitted {
   readonly missing: Map<Hex, Hex[]>
   /** The roster entry that something cites is not here. */
   missingRoster: boolean
-  /** Receipts that were written for what came. */
-  readonly acks: Published[]
+  /** What this node wrote because of what came: receipts, and fences before what a removed device wrote. */
+  readonly said: Published[]
   /** How many entries were refused, what waited for them included. */
   refused: number
   /** Threads that gained entries or bodies. */
@@ -78,7 +84,7 @@ function nothingYet(): Admitted {
     missing: new Map(),
     missingRoster: false,
     refused: 0,
-    acks: [],
+    said: [],
     changed: new Set(),
     left: new Set(),
     carried: new Map(),
@@ -110,8 +116,9 @@ export async function admit(held: Held, room: WaitingRoom, delivery: Delivery): 
         admitted.changed.add(thread.id)
         // A body that came after its entry may be the last thing that a receipt waited for.
       } else if (thread.id !== delivery.thread && !admitted.changed.has(thread.id)) continue
+      await wantChunks(held, turn, thread)
       const ack = more ? undefined : await acknowledge(held, turn, thread)
-      if (ack) admitted.acks.push(ack)
+      if (ack) admitted.said.push(ack)
     }
     return admitted
   })
@@ -158,17 +165,28 @@ async function admitOne(held: Held, turn: Turn, { room, work, admitted, waiting 
     }
     room.byId.delete(entry.id)
     turn.touched.add(thread)
+    if (entry.header.kind === 'create') quarantineIfRemoved(held, turn, entry)
+    const fence = fenceBefore(held, turn, thread, entry.header.dev)
+    if (fence) admitted.said.push(fence)
     noteTwin(held, turn, thread, entry)
     const arrival = { number: turn.nextArrival(), at: held.system.clock.now() }
-    takeIn(thread, judged.value, arrival)
+    // With a fence between, it has another place; the verdict rests on its past and is the same.
+    const node = fence ? placedAnew(held, thread, entry) : judged.value
+    takeIn(thread, node, arrival)
     turn.writes.push(putEntry(thread.id, { envelope: entry.envelope, arrival: arrival.number, receivedAt: arrival.at }))
-    turn.writes.push(...(await openThreadKeys(held, thread, judged.value)))
-    const kept =
-      body !== null && isBodyOf(entry, body) && keep(held, turn, thread, { node: judged.value, sealed: body })
+    turn.writes.push(...(await openThreadKeys(held, thread, node)))
+    if (beginsToRead(held, thread, node)) at.gained.unshift(...(await heldBefore(held, thread, at.gained)))
+    const kept = body !== null && isBodyOf(entry, body) && keep(held, turn, thread, { node, sealed: body })
     if (kept === 'for others') noteCarried(admitted, entry)
-    at.gained.push({ node: judged.value, sealed: kept === 'as own' ? (body ?? undefined) : undefined })
+    at.gained.push({ node, sealed: kept === 'as own' ? (body ?? undefined) : undefined })
     queue.push(...waitingFor(room, entry.id))
   }
+}
+
+function placedAnew(held: Held, thread: Thread, entry: Entry): Node {
+  const judged = authorize(groundOf(held, thread), entry)
+  if (judged.ok !== true) throw new Error('a verdict does not depend on what lies beside the past of an entry')
+  return judged.value
 }
 
 /** Keeps a body: of this device's own threads always, of others' as far as it may. */
@@ -182,6 +200,23 @@ function keep(
     return carry(held, turn, thread, { node, sealed }) ? 'for others' : false
   keepBody(held, turn, thread, { entry: node.entry.id, sealed })
   return 'as own'
+}
+
+/** Whether a share makes this device a reader of a thread that it took no part in. */
+function beginsToRead(held: Held, thread: Thread, node: Node): boolean {
+  const isNamed = isOfKind(node, 'share') && node.entry.header.ctl.devices.includes(held.workspace.key.public)
+  return isNamed && thread.row?.side === null && sideOf(thread, held.workspace.key.public) === 'reader'
+}
+
+/** What was held of a thread before it was shared: to a new reader all of it is new. */
+async function heldBefore(held: Held, thread: Thread, gained: readonly Gained[]): Promise<Gained[]> {
+  const known = new Set(gained.map(({ node }) => node))
+  const nodes = thread.graph.nodes.slice(0, -1).filter((node) => !known.has(node))
+  const sealed = await held.store.getMany(
+    'body',
+    nodes.map(({ entry }) => entry.id),
+  )
+  return nodes.map((node, i) => ({ node, sealed: sealed[i] }))
 }
 
 /** Own words that come from a peer were lost here with a part of the store, or another machine said them. */
@@ -198,14 +233,16 @@ function noteCarried(admitted: Admitted, { thread, id }: Entry): void {
 
 /**
  * Local policy, no verdict: not taken in now are entries of another workspace, more of a device that
- * forks than proves it, more open handoffs of one sender than anyone can read, and more of one
- * author in threads of others than this node keeps.
+ * forks than proves it, more handoffs than are kept apart, more open ones of one sender than anyone
+ * can read, and more of one author in threads of others than this node keeps.
  */
 function isWelcome(held: Held, entry: Entry, { thread, work }: Pick<Work, 'work'> & { thread: Thread }): boolean {
   const roster = rosterOf(held.workspace)
   if (entry.header.ws !== roster?.ws) return false
   const { dev } = entry.header
   // The counts of the rules look at one past each: a device that forks escapes them.
+  if (entry.header.kind === 'create' && isRemoved(held.workspace, dev) && held.quarantined.size >= QUARANTINE_COUNT_MAX)
+    return false
   if (thread.graph.forked.has(dev) && (thread.graph.byDevice.get(dev)?.length ?? 0) >= FORKED_ENTRIES_COUNT_MAX)
     return false
   if (isForeign(held, entry, thread)) return hasRoomForForeign(held, entry, work)
@@ -220,8 +257,9 @@ function isWelcome(held: Held, entry: Entry, { thread, work }: Pick<Work, 'work'
   return open < SENDER_OPEN_THREADS_COUNT_MAX
 }
 
-/** Whether an entry belongs to a thread that this node's member takes no part in. */
+/** Whether an entry belongs to a thread that this node's member takes no part in and does not read. */
 function isForeign(held: Held, { header }: Entry, thread: Thread): boolean {
+  if (sideOf(thread, held.workspace.key.public)) return false
   const create = createOf(thread)?.header ?? (header.kind === 'create' ? header : undefined)
   const me = ownMember(held.workspace)?.id
   return create !== undefined && create.ctl.to !== me && memberOfDevice(held.workspace, create.dev)?.id !== me
@@ -286,8 +324,9 @@ export async function admitBodies(
       if (node) await admitBody(held, turn, { thread, entry: node.entry, sealed, admitted })
     }
     if (admitted.changed.size > 0) {
+      await wantChunks(held, turn, thread)
       const ack = await acknowledge(held, turn, thread)
-      if (ack) admitted.acks.push(ack)
+      if (ack) admitted.said.push(ack)
     }
     return admitted
   })
@@ -312,6 +351,7 @@ async function admitBody(
     const isMine = memberOfDevice(held.workspace, entry.header.dev)?.id === ownMember(held.workspace)?.id
     if (kept === 'as own') applyPreview(thread, row, { node, sealed }, isMine)
     thread.row = row
+    if (kept === 'as own') markDue(held, turn, thread, false)
     turn.writes.push(putThreadRow(thread.id, row))
     turn.after.push(() => held.setFacts(thread.id, factsOf(row)))
   }

@@ -1,6 +1,14 @@
 /** What a record lacks to be resumed by somebody else: advice for its author, and never a refusal. */
-import { type Artifact, artifactId, type ContinuityRecord, textId } from '../../protocol/index.ts'
-import { artifactFacts, artifactName } from './artifacts.ts'
+import {
+  type Artifact,
+  artifactContent,
+  artifactId,
+  contentHash,
+  type ContinuityRecord,
+  type Hex,
+  textId,
+} from '../../protocol/index.ts'
+import { artifactBytes, artifactName } from './artifacts.ts'
 
 /** More than an author reads at once. */
 const ADVICE_COUNT_MAX = 16
@@ -74,10 +82,18 @@ function evidenceAdvice({ evidence }: ContinuityRecord, artifacts: readonly Arti
       advice.push(`evidence[${i}].artifact is not among the artifacts of this handoff: attach it, or give a uri.`)
     if (hash !== '' && !SHA256.test(hash))
       advice.push(`evidence[${i}].sha256 is no SHA-256: it has 64 characters 0-9 a-f.`)
-    else if (hash !== '' && meant.length > 0 && meant.every((one) => artifactFacts(one, '').sha256 !== hash))
+    else if (hash !== '' && meant.length > 0 && meant.every((one) => sha256Of(one) !== hash))
       advice.push(`evidence[${i}].sha256 is not that of the artifact: it has changed since, or another one is meant.`)
     return advice
   })
+}
+
+/** As the index of a thread says it. */
+function sha256Of(artifact: Artifact): Hex | undefined {
+  const bytes = artifactBytes(artifact)
+  if (bytes) return contentHash(bytes)
+  const content = artifactContent(artifact)
+  return content instanceof Uint8Array ? contentHash(content) : content?.sha256
 }
 
 function actionAdvice({ next_action: next }: ContinuityRecord): string[] {

@@ -5,22 +5,20 @@
  * Whatever came from a peer is {@link Untrusted}: it cannot be read as text without naming the one
  * function that wraps it for an agent, or shows it to a person.
  */
-import type { ContinuityRecord, Intent, Outcome, ProposedAction, TurnedAway, Verdict } from '../../protocol/index.ts'
+import type { ContinuityRecord, Intent, Outcome, ProposedAction, Role, Verdict } from '../../protocol/index.ts'
+import type { ArtifactListing, ArtifactParams, ArtifactSlice } from './artifact-calls.ts'
 import type {
   AcceptParams,
   AcceptResult,
   AnnotateParams,
   AnnotateResult,
   AnnotationView,
-  ArtifactParams,
-  ArtifactSlice,
   Caller,
   CancelParams,
   CompleteParams,
   ContinueParams,
   ContinueResult,
-  ExportPage,
-  ExportParams,
+  FoundView,
   GetThreadParams,
   HandoffResult,
   InviteListing,
@@ -33,15 +31,30 @@ import type {
   NewHandoffParams,
   NewMessageParams,
   RecordView,
+  NewSession,
   ResolveParams,
   ResolveResult,
   RevisionView,
   SaidResult,
+  SessionListing,
+  SessionParams,
+  TokenSession,
+  RoleParams,
+  RoleResult,
+  ShareParams,
+  ShareResult,
   VerdictParams,
   VerdictResult,
 } from './calls.ts'
+import type { ExportPage, ExportParams } from './export-calls.ts'
+import type { BootstrapServer, NodeStatus, PingedDevice, Teammate, WhoAmI } from './node-status.ts'
+import type { MemberListing, QuarantinedThread, RemovalResult } from './removal-calls.ts'
 
+export type * from './artifact-calls.ts'
 export type * from './calls.ts'
+export type * from './export-calls.ts'
+export type * from './node-status.ts'
+export type * from './removal-calls.ts'
 
 declare const fromPeer: unique symbol
 /** Data from another person's node. On the wire it is plain JSON. */
@@ -57,7 +70,10 @@ export function untrusted<T>(value: T): Untrusted<T> {
 }
 
 export type Status = 'pending' | 'accepted' | 'completed' | 'cancelled'
-export type Side = 'in' | 'out'
+/** reader: shared with this node's member, to read. */
+export type Side = 'in' | 'out' | 'reader'
+/** read: nothing that is said in a handoff, and nothing that decides anything. */
+export type Scope = 'read' | 'write'
 export type Trust = 'verified' | 'unverified' | 'changed'
 /** RFC 3339, UTC. */
 export type Time = string
@@ -87,25 +103,20 @@ export interface Party {
   /** `member/device` */
   device: string
   trust: Trust
+  /** Only of a service: no person is behind it. */
+  kind?: 'service'
 }
 
-export interface ArtifactInput {
-  type: 'file_diff' | 'file_ref' | 'test_command' | 'api_contract' | 'link' | 'file'
-  [field: string]: unknown
-}
-
-/** An artifact's place in the index: facts that this node computed. */
-export interface ArtifactFacts {
-  artifact_id: string
-  type: ArtifactInput['type']
-  size: number
-  sha256: string
-  /** Entry that carries it. */
-  entry_id: string
-}
-export type ArtifactListing = ArtifactFacts & {
-  /** Names, paths, commands and addresses; long content is left to read_artifact. */
-  content: Content<Record<string, string>>
+/** Who may read a thread without taking part in it. */
+export interface ReaderView {
+  handle: string
+  trust: Trust
+  kind?: 'service'
+  /** `member/device` of each laptop that it was shared with. */
+  devices: string[]
+  /** Who shared it first, and when that arrived here. */
+  shared_by: string
+  shared_at: Time
 }
 
 export interface EntryView {
@@ -137,6 +148,8 @@ export interface EntryView {
   void: boolean
   outcome?: Outcome
   verdict?: Verdict
+  /** Of a share: handle of whoever may read since then. */
+  reader?: string
   /** missing: not here yet. unreadable: it does not open or is not of its kind's shape. */
   body: 'ok' | 'missing' | 'unreadable' | 'none'
   content?: Content<EntryContent>
@@ -170,7 +183,7 @@ export interface ThreadView extends ThreadCommon {
   intent: Intent
   side: Side
   from: Party
-  to: { handle: string; trust: Trust }
+  to: { handle: string; trust: Trust; kind?: 'service' }
   created_at: Time
   parent_thread_id?: string
   revision_id: string
@@ -193,7 +206,16 @@ export interface ThreadView extends ThreadCommon {
   /** SHA-256 over ids, status, lead, void, cut and late: equal on every peer that holds the same entries. */
   state_digest: string
   /** Devices of the thread and, per device, the number of its newest entry here. */
-  participants: { handle: string; device: string; side: 'sender' | 'recipient' | 'reader' }[]
+  readers: ReaderView[]
+  participants: {
+    handle: string
+    device: string
+    side: 'sender' | 'recipient' | 'reader'
+    /** It was removed from the workspace. */
+    removed: boolean
+    /** The other side has signed that nothing counts which it wrote without that being known. */
+    fenced: boolean
+  }[]
   next_cursor?: string
 }
 
@@ -211,133 +233,18 @@ export interface InboxItem {
   age_s: number
   /** At most 240 characters of the newest readable text. */
   preview?: Content<string>
+  /** There where something is searched. */
+  found?: FoundView
+  /** Who wrote what the preview shows. */
+  preview_from?: Party
 }
 
 export interface InboxPage {
   items: InboxItem[]
   next_cursor?: string
   timed_out: boolean
-}
-
-export interface TeammateDevice {
-  /** `member/device` */
-  device: string
-  peer_id: string
-  reachable: boolean
-  path?: string
-  /** The bootstrap server that relays, where the path is relayed. */
-  via?: string
-  /** Why no better path is in use. */
-  why_not_direct?: string
-  round_trip_ms?: number
-  last_seen?: Time
-  /** Its clock minus ours, where that is more than a minute. */
-  clock_skew_ms?: number
-  /** Why the last attempt to reach it failed. */
-  last_failure?: string
-  removed: boolean
-}
-
-export interface Teammate {
-  handle: string
-  kind: 'person' | 'service'
-  role: 'member' | 'reader'
-  trust: Trust
-  me: boolean
-  devices: TeammateDevice[]
-  reachable: boolean
-  last_seen?: Time
-  blocked: boolean
-}
-
-export interface WhoAmI {
-  handle?: string
-  member?: string
-  device?: string
-  peer_id: string
-  workspaces: string[]
-  role?: 'member' | 'reader'
-  kind?: 'person' | 'service'
-  owner: boolean
-  /** `alone` until a workspace is made or joined. */
-  node_state: 'ready' | 'alone'
-  reachable_peers: number
-}
-
-export interface NodeStatus extends WhoAmI {
-  pid: number
-  version: string
-  protocol: number
-  started_at: Time
-  addresses: string[]
-  store_format: number
-  /** Why nothing can be written; absent where it can. */
-  store_failure?: { code: string; message: string }
-  teammates: Teammate[]
-  threads: number
-  unread: number
-  /** Entries that some device has not acknowledged yet. */
-  outbox: number
-  /** The same by device, with whoever keeps some of them for it. */
-  waiting: { device: string; entries: number; stored_at: string[] }[]
-  /** Sealed bodies that are kept here for others. */
-  carried: { entries: number; bytes: number }
-  /** Whether mailboxes at the bootstrap servers are used. */
-  mailbox: boolean
-  /** Another machine that runs with this device's key, in words. */
-  twin?: string
-  /** Refusals by name since the node started. */
-  refused: Record<string, number>
-  /** Refused entries that are kept as proof, newest first. */
-  refused_entries: RefusedEntry[]
-  /** Proven: the device signed two entries with one number in that thread. */
-  forks: { device: string; thread_id: string }[]
-  roster: { position: number; forked: boolean }
-  bootstrap: BootstrapServer[]
-  clock_ms: number
-}
-
-/** A bootstrap server that this node uses. */
-export interface BootstrapServer {
-  /** Host and port of its first address. */
-  host: string
-  peer_id: string
-  addresses: string[]
-  /** The team's owner for everybody, or the settings of this laptop. */
-  named_by: 'team' | 'settings'
-  connected: boolean
-  /** It holds a place for this laptop, so that teammates reach it through the server. */
-  relaying: boolean
-  round_trip_ms?: number
-  last_failure?: string
-  /** Where mailboxes are used. */
-  mailbox?: {
-    /** Entries that were left there for others since the node started. */
-    left: number
-    /** Items of one's own there that wait for something else to come. */
-    waiting: number
-    /** What the server did not take last, for whom. */
-    turned_away: { why: TurnedAway; device: string; at: Time }[]
-  }
-}
-
-export interface RefusedEntry {
-  /** The device that sent it, `member/device`. Whose words it is supposed to be is not known. */
-  from: string
-  /** Name of the rule's no. */
-  refusal: string
-  at: Time
-  size: number
-}
-
-export interface PingedDevice {
-  /** `member/device` */
-  device: string
-  round_trip_ms?: number
-  path?: string
-  via?: string
-  why_not_direct?: string
-  failure?: string
+  /** Of a search: so many threads could not be looked at yet, since they are still being indexed. */
+  indexing?: { missing: number }
 }
 
 /** Something happened that a front end may want to look at. `cursor` grows with local arrival order. */
@@ -352,7 +259,7 @@ export interface NodeApi {
   whoami(): Promise<WhoAmI>
   status(): Promise<NodeStatus>
   listTeammates(params: {
-    role?: 'member' | 'reader' | undefined
+    role?: Role | undefined
     cursor?: string | undefined
   }): Promise<{ items: Teammate[]; next_cursor?: string }>
   sendHandoff(params: NewHandoffParams, caller: Caller): Promise<HandoffResult>
@@ -365,13 +272,29 @@ export interface NodeApi {
   continueHandoff(params: ContinueParams, caller: Caller): Promise<ContinueResult>
   annotate(params: AnnotateParams, caller: Caller): Promise<AnnotateResult>
   resolve(params: ResolveParams, caller: Caller): Promise<ResolveResult>
-  readArtifact(params: ArtifactParams): Promise<ArtifactSlice>
+  /** Fetches what this part needs and is not here; ends early, without it, when `signal` is aborted. */
+  readArtifact(params: ArtifactParams, signal?: AbortSignal): Promise<ArtifactSlice>
+  /** The proof of a thread that this device takes part in, in pages. */
   exportThread(params: ExportParams): Promise<ExportPage>
   approve(params: VerdictParams, caller: Caller): Promise<VerdictResult>
   reject(params: VerdictParams, caller: Caller): Promise<VerdictResult>
+  /** Lets a third member read a thread. A human's alone. */
+  share(params: ShareParams, caller: Caller): Promise<ShareResult>
+  /** Gives a member another role; the owner's alone. */
+  setRole(params: RoleParams): Promise<RoleResult>
+  createSession(params: SessionParams): Promise<NewSession>
+  listSessions(): Promise<{ items: SessionListing[] }>
+  revokeSession(params: { name: string }): Promise<SessionListing>
+  /** Whom a session token binds. */
+  authenticate(token: string): TokenSession
   invite(params: InviteParams): Promise<InviteResult>
   listInvites(): Promise<{ items: InviteListing[] }>
   revokeInvite(params: { invite_id: string }): Promise<InviteListing>
+  members(): Promise<{ items: MemberListing[] }>
+  /** Shuts out a member, or one laptop: `frank`, `frank/frank-xps`; the owner's alone. */
+  remove(params: { name: string }): Promise<RemovalResult>
+  listQuarantine(): Promise<{ items: QuarantinedThread[] }>
+  admitQuarantined(params: { thread_id: string }): Promise<QuarantinedThread>
   listBootstrap(): Promise<{ items: BootstrapServer[] }>
   /** Names bootstrap servers for the whole team; the owner's alone. */
   useBootstrap(params: { addresses: string[] }): Promise<{ items: BootstrapServer[] }>

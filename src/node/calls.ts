@@ -1,11 +1,20 @@
 /** What callers give to the node's calls, and what they get back; types alone. */
-import type { ContinuityRecord, Intent, Outcome, ProposedAction, Verdict } from '../../protocol/index.ts'
+import type {
+  ContinuityRecord,
+  Intent,
+  MemberKind,
+  Outcome,
+  ProposedAction,
+  Role,
+  Verdict,
+} from '../../protocol/index.ts'
 import type {
   ArtifactInput,
   ArtifactListing,
   Content,
   EntryView,
   Party,
+  Scope,
   Side,
   Status,
   ThreadCommon,
@@ -18,7 +27,12 @@ import type {
 export interface Caller {
   /** UUID of the front end's session: header relay-session. */
   session: string
+  /** There where it came with a token: header authorization. */
+  bound?: TokenSession | undefined
 }
+
+/** Read also where this device was removed: its human keeps what came before. Agents do not ask for it. */
+export type AfterRemoval = boolean | undefined
 
 export interface WriteMetadata {
   client_idempotency_key?: string | undefined
@@ -74,13 +88,57 @@ export interface GetThreadParams {
   cursor?: string | undefined
   /** Move this member's read mark to what is returned. */
   mark_read?: boolean | undefined
+  after_removal?: AfterRemoval
 }
 export interface ListThreadsParams {
+  /** Default: pending and accepted; where something is looked for: all. */
   status?: Status[] | undefined
   side?: Side | undefined
   cursor?: string | undefined
   limit?: number | undefined
   wait_s?: number | undefined
+  after_removal?: AfterRemoval
+  /** Words to look for in all that this device can read. Where it is there, even empty, the answer is of search: best first, or newest first. */
+  query?: string | undefined
+  /** Handle of the teammate who sent or received it. */
+  with?: string | undefined
+  /** Newest activity at that time or later, or earlier: RFC 3339, or a date in UTC. */
+  since?: Time | undefined
+  until?: Time | undefined
+}
+export type MatchField =
+  | 'summary'
+  | 'objective'
+  | 'record'
+  | 'question'
+  | 'proposed_action'
+  | 'message'
+  | 'result'
+  | 'reason'
+  | 'note'
+  | 'annotation'
+  | 'artifact_name'
+  | 'artifact_text'
+/** Where something that was looked for stands. */
+export interface MatchView {
+  field: MatchField
+  entry_id: string
+  /** The revision that says so, or that carries the artifact. */
+  revision_id?: string
+  artifact_id?: string
+  /** A later revision has something else in its place. */
+  replaced: boolean
+  from: Party
+  /** Some words around it. */
+  excerpt: Content<string>
+}
+export interface FoundView {
+  /** The current revision. */
+  revision_id: string
+  /** The higher the better, within one search; 0 where no words are looked for. */
+  score: number
+  /** Why it was found, the weightiest first. */
+  matches: MatchView[]
 }
 export interface AcceptParams {
   thread_id: string
@@ -147,42 +205,6 @@ export interface CancelParams extends Saying {
   thread_id: string
   reason?: string | undefined
 }
-export interface ArtifactParams {
-  thread_id: string
-  artifact_id: string
-  offset?: number | undefined
-  max_bytes?: number | undefined
-}
-export type ArtifactSlice = {
-  thread_id: string
-  artifact_id: string
-  type: ArtifactInput['type']
-  from: Party
-  entry_id: string
-  offset: number
-  size: number
-  sha256: string
-  truncated: boolean
-  next_offset?: number
-  /** text where the slice is UTF-8, else base64. */
-  encoding: 'utf8' | 'base64'
-  content: Content<string>
-}
-export interface ExportParams {
-  thread_id: string
-  cursor?: string | undefined
-}
-/** A piece of the proof of a handoff. Bytes are base64 (RFC 4648, section 4). */
-export interface ExportPage {
-  thread_id: string
-  /** Hex; shows which action the handoff proposes. Absent where it proposes none, or its key is not here. */
-  action_key?: string
-  /** As received, parents before children. body: sealed, where it is here; key: opens this body and no other. */
-  entries: { envelope: string; body?: string; key?: string }[]
-  /** The roster entries that the thread's entries rest on, from genesis on; after all entries. */
-  roster: string[]
-  next_cursor?: string
-}
 export interface VerdictParams extends Saying {
   thread_id: string
   /** Full digest of the proposed action, hex. */
@@ -192,8 +214,68 @@ export interface VerdictParams extends Saying {
 export interface VerdictResult extends SaidResult {
   verdict: Verdict
 }
+export interface ShareParams {
+  thread_id: string
+  /** Handle of the member who may read it. */
+  reader: string
+  metadata?: WriteMetadata | undefined
+}
+export interface ShareResult extends ThreadCommon {
+  reader: string
+  /** `member/device` of each laptop that can read it from now on. */
+  devices: string[]
+  warnings: string[]
+}
+export interface SessionParams {
+  scope: Scope
+  /** Default: the first free one of session-1, session-2 … */
+  name?: string | undefined
+  /** Default: 30 days. */
+  expires_s?: number | undefined
+}
+/** A session that was just made. The token is shown here and never again. */
+export interface NewSession {
+  name: string
+  scope: Scope
+  token: string
+  created_at: Time
+  expires_at: Time
+}
+export interface SessionListing {
+  name: string
+  scope: Scope
+  state: 'active' | 'expired' | 'revoked'
+  created_at: Time
+  expires_at: Time
+  /** To the minute. */
+  last_used_at?: Time
+}
+/** What a token binds a front end to. */
+export interface TokenSession {
+  name: string
+  scope: Scope
+  expires_at: Time
+}
+export interface RoleParams {
+  handle: string
+  role: Role
+}
+export interface RoleResult {
+  handle: string
+  trust: Trust
+  kind?: 'service'
+  role: Role
+  /** False if it was so before. */
+  changed: boolean
+  /** Handoffs of this member that are open; a reader can move none of them on. */
+  open_handoffs: number
+}
 export interface InviteParams {
   name: string
+  /** Default: member. */
+  role?: Role | undefined
+  /** Default: person. */
+  kind?: MemberKind | undefined
   expires_s?: number | undefined
   standalone?: boolean | undefined
 }
@@ -204,22 +286,30 @@ export interface InviteResult {
   /** The same secret as twelve words; absent for a standalone code. */
   words?: string[]
   handle: string
+  role: Role
+  kind: MemberKind
   expires_at: Time
 }
 export interface InviteListing {
   invite_id: string
   handle: string
+  role: Role
+  kind: MemberKind
   expires_at: Time
   state: 'open' | 'used' | 'expired' | 'withdrawn'
 }
 export interface JoinParams {
   code: string
+  /** There where a service joins: the scope that it is to have. Without it a person joins. */
+  service?: Scope | undefined
   /** Bootstrap servers to look for the inviter at, beside those of the settings. */
   bootstrap?: string[] | undefined
 }
 export interface JoinResult {
   handle: string
   workspace: string
+  role: Role
+  kind: MemberKind
   inviter: string
   trust: Trust
 }

@@ -1,8 +1,17 @@
 /** What a thread has to be before something is written to it. Each throws the ApiError that says what to do. */
-import { type Hex, isOfKind, textId, THREAD_TURNS_COUNT_MAX } from '../../protocol/index.ts'
+import {
+  type Artifact,
+  type Hex,
+  isOfKind,
+  textId,
+  THREAD_ARTIFACTS_SIZE_BYTES_MAX,
+  THREAD_TURNS_COUNT_MAX,
+} from '../../protocol/index.ts'
 import { ApiError } from './api-error.ts'
+import { contentHeld, contentSize } from './chunks.ts'
 import type { Held } from './held.ts'
 import { matchId } from './membership.ts'
+import { tooMuch } from './said.ts'
 import { sideOf, type Thread } from './threads.ts'
 import { stateOf } from './tracker.ts'
 import { commonView, revisionIds } from './view.ts'
@@ -47,6 +56,18 @@ export function requireTurnsLeft(thread: Thread): void {
     hint: 'Ask your human. Complete this handoff, or go on in a new one with parent_thread_id.',
     details: { turns, limit: THREAD_TURNS_COUNT_MAX },
   })
+}
+
+/** What is added has room among what the artifacts of the thread hold. */
+export async function requireContentLeft(
+  held: Held,
+  thread: Thread,
+  { artifacts }: { readonly artifacts: readonly Artifact[] },
+): Promise<void> {
+  const size = contentSize(artifacts)
+  if (size === 0) return
+  const total = size + (await contentHeld(held, thread))
+  if (total > THREAD_ARTIFACTS_SIZE_BYTES_MAX) throw tooMuch(total)
 }
 
 /** Every revision of the thread, as what an id may name. */

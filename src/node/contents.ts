@@ -12,6 +12,7 @@ import {
   type Hex,
   isBefore,
   type Node,
+  type NodeOf,
   openBody,
   openOlderKey,
   type ProposedAction,
@@ -22,6 +23,7 @@ import type { Write } from '../store/store.ts'
 import type { Held } from './held.ts'
 import { putSecret } from './rows.ts'
 import { createOf, type Thread } from './threads.ts'
+import { isRemoved, type Workspace } from './workspace.ts'
 
 export type AnyBody = { [K in BodyKind]: { kind: K; body: BodyOf<K> } }[BodyKind]
 
@@ -47,13 +49,23 @@ export async function openThreadKeys(held: Held, thread: Thread, node: Node): Pr
   if (!opened.ok) return []
   const keyId = header.kind === 'share' ? header.ctl.key : node.entry.id
   if (!isCommitted(thread, keyId, opened.value)) return []
-  const writes = [keepKey(thread, keyId, opened.value)]
-  if (header.kind !== 'wrap') return writes
-  for (const [olderId, sealed] of header.ctl.older) {
-    const older = openOlderKey(opened.value, sealed, olderId)
-    if (older.ok && isCommitted(thread, olderId, older.value)) writes.push(keepKey(thread, olderId, older.value))
+  return [[keyId, opened.value] as const, ...olderKeys(thread, keyId, opened.value)].map(([id, key]) =>
+    keepKey(thread, id, key),
+  )
+}
+
+/** The older keys that a key leads to, by way of what the wrap that introduced it carries, and so on. */
+export function olderKeys(thread: Thread, keyId: Hex, key: Uint8Array): [id: Hex, key: Uint8Array][] {
+  const found = new Map([[keyId, key]])
+  for (const [newerId, newer] of found) {
+    const header = thread.graph.byId.get(newerId)?.entry.header
+    if (header?.kind !== 'wrap') continue
+    for (const [olderId, sealed] of header.ctl.older) {
+      const older = openOlderKey(newer, sealed, olderId)
+      if (older.ok && !found.has(olderId) && isCommitted(thread, olderId, older.value)) found.set(olderId, older.value)
+    }
   }
-  return writes
+  return [...found].slice(1)
 }
 
 export function keepKey(thread: Thread, keyId: Hex, key: Uint8Array): Write {
@@ -69,14 +81,27 @@ function isCommitted(thread: Thread, keyId: Hex, key: Uint8Array): boolean {
   return commitThreadKey(key, { nonce, ws: header.ws, device: header.dev, prev: header.prev }) === header.ctl.commit
 }
 
-/** The key that a writer uses now: of those that no later wrap here replaced, the one with the lowest id that this device holds. */
-export function writingKey(thread: Thread): { id: Hex; key: Uint8Array } | undefined {
+/**
+ * The key that a writer uses now: of those that no later wrap here replaced, and that no removed
+ * device was given, the one with the lowest id that this device holds. A removed device can still
+ * make a key that the rules allow, with an id as low as it likes: its own past is before its removal.
+ */
+export function writingKey(workspace: Workspace, thread: Thread): { id: Hex; key: Uint8Array } | undefined {
   const { create, wrap } = thread.graph.byKind
   const introduced = [...create, ...wrap].filter((node) => thread.keys.has(node.entry.id))
   const maximal = introduced.filter((node) => !introduced.some((other) => other !== node && isBefore(node, other)))
-  const id = maximal.map((node) => node.entry.id).toSorted()[0]
+  const safe = maximal.filter((node) => !holdersOf(thread, node).some((device) => isRemoved(workspace, device)))
+  const id = safe.map((node) => node.entry.id).toSorted()[0]
   const key = id === undefined ? undefined : thread.keys.get(id)
   return id === undefined || key === undefined ? undefined : { id, key }
+}
+
+/** Who was given the key that `node` introduces. */
+function holdersOf(thread: Thread, node: NodeOf<'create'> | NodeOf<'wrap'>): Hex[] {
+  const { id, header } = node.entry
+  const shares = thread.graph.byKind.share.filter(({ entry }) => entry.header.ctl.key === id)
+  const wraps = [...header.ctl.wraps, ...shares.flatMap(({ entry }) => entry.header.ctl.wraps)]
+  return [header.dev, ...wraps.map(([device]) => device)]
 }
 
 /** The key that sealed the body of `entry`, if this device holds it. */

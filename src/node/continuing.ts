@@ -1,12 +1,5 @@
 /** Going on with the record: revisions, annotations and what resolves them. */
-import {
-  type Artifact,
-  artifactId,
-  type BodyOf,
-  type Hex,
-  REVISE_BASE_COUNT_MAX,
-  textId,
-} from '../../protocol/index.ts'
+import { artifactId, type BodyOf, type Hex, REVISE_BASE_COUNT_MAX, textId } from '../../protocol/index.ts'
 import type {
   AnnotateParams,
   AnnotateResult,
@@ -18,14 +11,21 @@ import type {
 } from './api.ts'
 import { adviceOn } from './advice.ts'
 import { ApiError } from './api-error.ts'
-import { artifactBytes, artifactTextId } from './artifacts.ts'
-import { requireOpen, requireRevision, requireRevisions, requireSide, requireTurnsLeft } from './checks.ts'
-import type { Held } from './held.ts'
+import { artifactTextId, readWhole } from './artifacts.ts'
+import {
+  requireContentLeft,
+  requireOpen,
+  requireRevision,
+  requireRevisions,
+  requireSide,
+  requireTurnsLeft,
+} from './checks.ts'
+import type { Held, Turn } from './held.ts'
 import { once } from './idempotency.ts'
-import { matchId, requireThread, requireWriter } from './membership.ts'
+import { matchId, requireWriter } from './membership.ts'
 import { annotationView } from './record-view.ts'
 import { EMPTY_RECORD } from './record-shape.ts'
-import { annotationsOf, type Revision, revisionsOf, show } from './records.ts'
+import { annotationsOf, type CarriedArtifact, type Revision, revisionsOf, show } from './records.ts'
 import { outgoing } from './outgoing.ts'
 import { annotationBody, noteBody, revisionBody } from './said.ts'
 import { type Thread, threadDevices } from './threads.ts'
@@ -40,11 +40,11 @@ export interface Continuing {
   resolve(params: ResolveParams, caller: Caller): Promise<ResolveResult>
 }
 
-export function createContinuing({ held, rate, publishIn }: Writing): Continuing {
+export function createContinuing({ held, rate, publishIn, threadToWrite }: Writing): Continuing {
   /** The thread, if this device may say something more in it. */
-  async function requireWritable(typed: string, verb: string): Promise<Thread> {
+  async function requireWritable(turn: Turn, typed: string, verb: string): Promise<Thread> {
     requireWriter(held)
-    const thread = await requireThread(held, typed)
+    const thread = await threadToWrite(turn, typed)
     requireOpen(held, thread)
     requireSide(held, thread, ['sender', 'recipient'], verb)
     return thread
@@ -55,15 +55,16 @@ export function createContinuing({ held, rate, publishIn }: Writing): Continuing
       const { expected_revision_id: expected, resolves = [] } = params
       const says = outgoing(params)
       return once(held, { method: 'continue', params, caller, says }, async (turn) => {
-        const thread = await requireWritable(params.thread_id, 'continue')
+        const thread = await requireWritable(turn, params.thread_id, 'continue')
         requireRevisions(thread, Array.isArray(expected) ? expected : [expected])
         const revisions = await revisionsOf(held, thread)
         const heads = revisions.filter(({ isHead }) => isHead)
         requireReadable(heads)
         const before = show(revisions)
-        const body = revisionBody(params, { ...(before.record ?? EMPTY_RECORD), ...givenFields(params) })
+        const { body, outside } = revisionBody(params, { ...(before.record ?? EMPTY_RECORD), ...givenFields(params) })
         const annotations = resolves.map((typed) => requireAnnotation(thread, typed))
         requireTurnsLeft(thread)
+        await requireContentLeft(held, thread, body)
         rate.check(caller.session)
         const warnings = await says.check()
         // A fork of more heads than one revision may name takes several.
@@ -71,7 +72,7 @@ export function createContinuing({ held, rate, publishIn }: Writing): Continuing
           .map(({ node }) => node.entry.id)
           .toSorted()
           .slice(0, REVISE_BASE_COUNT_MAX)
-        const { node } = publishIn(turn, thread, { kind: 'revise', ctl: { base }, body })
+        const { node } = publishIn(turn, thread, { kind: 'revise', ctl: { base }, body, outside })
         for (const annotation of annotations) {
           const ctl = { annotation, revision: node.entry.id }
           publishIn(turn, thread, { kind: 'resolve', ctl, body: { note: '' } })
@@ -91,7 +92,7 @@ export function createContinuing({ held, rate, publishIn }: Writing): Continuing
     annotate(params, caller) {
       const says = outgoing(params)
       return once(held, { method: 'annotate', params, caller, says }, async (turn) => {
-        const thread = await requireWritable(params.thread_id, 'annotate')
+        const thread = await requireWritable(turn, params.thread_id, 'annotate')
         const revisions = await revisionsOf(held, thread)
         const id = requireRevision(thread, params.revision_id)
         const revision = revisions.find(({ node }) => node.entry.id === id)
@@ -99,7 +100,9 @@ export function createContinuing({ held, rate, publishIn }: Writing): Continuing
         const artifact = params.artifact_id === undefined ? undefined : requireCarried(revision, params.artifact_id)
         const assignee = params.assignee === undefined ? undefined : requireParticipant(held, thread, params.assignee)
         const body = annotationBody(params, { artifact: artifact && artifactId(artifact.artifact), assignee })
-        if (body.selector) requireQuoted(body.selector, artifact ? textOf(artifact.artifact) : wordsOf(revision))
+        if (body.selector) {
+          requireQuoted(body.selector, artifact ? await textOf(held, thread, artifact) : wordsOf(revision))
+        }
         requireTurnsLeft(thread)
         rate.check(caller.session)
         const warnings = await says.check()
@@ -113,7 +116,7 @@ export function createContinuing({ held, rate, publishIn }: Writing): Continuing
       const body = noteBody(params)
       const says = outgoing(params)
       return once(held, { method: 'resolve', params, caller, says }, async (turn) => {
-        const thread = await requireWritable(params.thread_id, 'resolve annotations of')
+        const thread = await requireWritable(turn, params.thread_id, 'resolve annotations of')
         const annotation = requireAnnotation(thread, params.annotation_id)
         const revision = requireRevision(thread, params.resolved_revision_id)
         requireTurnsLeft(thread)
@@ -190,8 +193,12 @@ function requireParticipant(held: Held, thread: Thread, handle: string): Hex {
   })
 }
 
-function textOf(artifact: Artifact): string {
-  return new TextDecoder().decode(artifactBytes(artifact))
+async function textOf(held: Held, thread: Thread, carried: CarriedArtifact): Promise<string> {
+  const bytes = await readWhole(held, thread, carried)
+  if (bytes) return new TextDecoder().decode(bytes)
+  throw new ApiError('state_changed', 'The content of that artifact is not on this laptop yet.', {
+    hint: 'Read it to its end first, then quote from it.',
+  })
 }
 
 /** Everything that a revision says, as one text to quote from. */

@@ -5,7 +5,7 @@ import { ApiError } from './api-error.ts'
 import { requireSide } from './checks.ts'
 import { sealedContent } from './contents.ts'
 import type { Held } from './held.ts'
-import { requireMember, requireThread } from './membership.ts'
+import { requireReading, requireThread } from './membership.ts'
 import { createOf, type Thread } from './threads.ts'
 
 /** Of envelopes and bodies in one page; at least one entry is given. */
@@ -18,7 +18,7 @@ const PAGE_SIZE_BYTES = 1024 * 1024
 export function exportThread(held: Held, params: ExportParams): Promise<ExportPage> {
   const place = parsePlace(params.cursor)
   return held.turn(async () => {
-    requireMember(held)
+    requireReading(held, params.after_removal)
     const thread = await requireThread(held, params.thread_id)
     requireSide(held, thread, ['sender', 'recipient'], 'export')
     return place.roster === undefined

@@ -29,20 +29,21 @@ import type {
 import { adviceOn } from './advice.ts'
 import { ApiError } from './api-error.ts'
 import { artifactTextId } from './artifacts.ts'
-import { requireOpen, requireRevisions, requireSide, requireTurnsLeft } from './checks.ts'
+import { requireContentLeft, requireOpen, requireRevisions, requireSide, requireTurnsLeft } from './checks.ts'
+import { wantChunks } from './chunks.ts'
 import { boundAction, openContent } from './contents.ts'
 import type { Held } from './held.ts'
 import { once } from './idempotency.ts'
-import { requireMember, requireRecipient, requireThread, requireWriter } from './membership.ts'
+import { noKeys, requireMember, requireRecipient, requireThread, requireWriter } from './membership.ts'
 import { publishCreate } from './publish.ts'
 import { markRead } from './reading.ts'
 import { outgoing } from './outgoing.ts'
 import { handoffBody, messageBody, reasonBody, resultBody } from './said.ts'
-import { textHash } from './settle.ts'
+import { nearnessTo } from './search-similar.ts'
 import { createOf, type Thread } from './threads.ts'
 import { stateOf } from './tracker.ts'
 import { commonView, threadView } from './view.ts'
-import { deviceLabel, reachableKeys, resolveHandle, rosterOf } from './workspace.ts'
+import { deviceLabel, isRemoved, reachableKeys, resolveHandle, rosterOf } from './workspace.ts'
 import type { Writing } from './writing.ts'
 
 export interface Handoffs {
@@ -55,17 +56,19 @@ export interface Handoffs {
 }
 
 export function createHandoffs(writing: Writing): Handoffs {
-  const { held, rate, announce, publishIn } = writing
+  const { held, rate, announce, publishIn, threadToWrite } = writing
 
   return {
     async sendHandoff(params, caller) {
-      const body = handoffBody(params)
+      const { body, outside } = handoffBody(params)
       const says = outgoing(params)
       requireWriter(held)
-      const prepared = await prepareKey(held, params.recipient)
+      const early = await prepareKey(held, params.recipient)
       return once(held, { method: 'message/send', params, caller, says }, async (turn) => {
         requireWriter(held)
         const recipient = requireRecipient(held, params.recipient)
+        // Somebody may have been removed since.
+        const prepared = isCurrent(held, early) ? early : await prepareKey(held, params.recipient)
         if (!prepared) throw noKeys(held, recipient)
         const parent =
           params.parent_thread_id === undefined ? null : (await requireThread(held, params.parent_thread_id)).id
@@ -84,7 +87,7 @@ export function createHandoffs(writing: Writing): Handoffs {
           commit: prepared.commit,
           wraps: prepared.wraps,
         }
-        const published = publishCreate(held, turn, { kind: 'create', ctl, body }, prepared.key)
+        const published = publishCreate(held, turn, { kind: 'create', ctl, body, outside }, prepared.key)
         turn.after.push(() => announce(published))
         const { thread, node } = published
         const unwrapped = devicesOf(requireRoster(held), recipient.id).filter(
@@ -110,17 +113,18 @@ export function createHandoffs(writing: Writing): Handoffs {
     },
 
     async sendMessage(params, caller) {
-      const body = messageBody(params)
+      const { body, outside } = messageBody(params)
       const says = outgoing(params, 'body')
       return once(held, { method: 'message/send', params, caller, says }, async (turn) => {
         requireWriter(held)
-        const thread = await requireThread(held, params.thread_id)
+        const thread = await threadToWrite(turn, params.thread_id)
         requireOpen(held, thread)
         requireSide(held, thread, ['sender', 'recipient'], 'write')
         requireTurnsLeft(thread)
+        await requireContentLeft(held, thread, body)
         rate.check(caller.session)
         const warnings = await says.check()
-        const { node } = publishIn(turn, thread, { kind: 'message', ctl: {}, body })
+        const { node } = publishIn(turn, thread, { kind: 'message', ctl: {}, body, outside })
         return {
           ...commonView(held, thread),
           warnings,
@@ -134,7 +138,7 @@ export function createHandoffs(writing: Writing): Handoffs {
     accept(params, caller) {
       return once(held, { method: 'accept', params, caller }, async (turn) => {
         requireWriter(held)
-        const thread = await requireThread(held, params.thread_id)
+        const thread = await threadToWrite(turn, params.thread_id)
         requireOpen(held, thread)
         requireSide(held, thread, ['recipient'], 'accept')
         const state = stateOf(thread.tracker, thread.graph)
@@ -149,6 +153,7 @@ export function createHandoffs(writing: Writing): Handoffs {
         requireRevisions(thread, params.expected_revision_id === undefined ? undefined : [params.expected_revision_id])
         rate.check(caller.session)
         publishIn(turn, thread, { kind: 'accept', ctl: {}, body: { session: caller.session } })
+        await wantChunks(held, turn, thread)
         const { view, last } = await threadView(held, thread)
         markRead(held, turn, thread, last)
         return { ...view, unread_count: thread.row?.unread ?? 0, checklist: CHECKLIST }
@@ -156,11 +161,11 @@ export function createHandoffs(writing: Writing): Handoffs {
     },
 
     async complete(params, caller) {
-      const body = resultBody(params)
+      const { body, outside } = resultBody(params)
       const says = outgoing(params)
       return once(held, { method: 'complete', params, caller, says }, async (turn) => {
         requireWriter(held)
-        const thread = await requireThread(held, params.thread_id)
+        const thread = await threadToWrite(turn, params.thread_id)
         requireOpen(held, thread)
         requireSide(held, thread, ['recipient'], 'complete')
         const outcome = params.outcome ?? 'done'
@@ -171,9 +176,10 @@ export function createHandoffs(writing: Writing): Handoffs {
         }
         if (outcome === 'done' && createOf(thread)?.header.ctl.action && verdictOf(thread.graph) !== 'approved')
           throw approvalRequired(thread)
+        await requireContentLeft(held, thread, body)
         rate.check(caller.session)
         const warnings = await says.check()
-        publishIn(turn, thread, { kind: 'complete', ctl: { outcome }, body })
+        publishIn(turn, thread, { kind: 'complete', ctl: { outcome }, body, outside })
         return { ...commonView(held, thread), warnings }
       })
     },
@@ -183,7 +189,7 @@ export function createHandoffs(writing: Writing): Handoffs {
       const says = outgoing(params)
       return once(held, { method: 'tasks/cancel', params, caller, says }, async (turn) => {
         requireWriter(held)
-        const thread = await requireThread(held, params.thread_id)
+        const thread = await threadToWrite(turn, params.thread_id)
         requireOpen(held, thread)
         requireSide(held, thread, ['sender'], 'cancel')
         if (stateOf(thread.tracker, thread.graph).status === 'accepted') {
@@ -204,7 +210,7 @@ export function createHandoffs(writing: Writing): Handoffs {
       const says = outgoing(params)
       return once(held, { method: verdict, params, caller, says }, async (turn) => {
         requireWriter(held)
-        const thread = await requireThread(held, params.thread_id)
+        const thread = await threadToWrite(turn, params.thread_id)
         requireOpen(held, thread)
         requireSide(held, thread, ['recipient'], verdict === 'approved' ? 'approve' : 'reject')
         const action = await requireAction(held, thread)
@@ -280,29 +286,25 @@ async function prepareKey(held: Held, handle: string): Promise<PreparedKey | und
   }
 }
 
-function noKeys(held: Held, recipient: Member): ApiError {
-  const devices = devicesOf(requireRoster(held), recipient.id)
-  return new ApiError(
-    'recipient_not_found',
-    devices.length === 0
-      ? `${recipient.name} has no laptop in this workspace.`
-      : `The encryption key of ${recipient.name}'s laptop is not here yet.`,
-    {
-      hint:
-        devices.length === 0
-          ? `Invite ${recipient.name} again.`
-          : 'It comes as soon as this node has met a teammate that is online; try again then.',
-    },
-  )
+/** Whether none of those it is wrapped to was removed meanwhile. */
+function isCurrent(held: Held, prepared: PreparedKey | undefined): boolean {
+  const devices = prepared ? [...prepared.senders, ...prepared.recipients] : []
+  return !devices.some((device) => isRemoved(held.workspace, device))
 }
 
-/** Open handoffs to the same member with the same text. */
+const SIMILAR_COUNT_MAX = 5
+
+/** Open handoffs to the same member that say nearly the same, the nearest first. */
 function similarThreads(held: Held, recipient: Member, summary: string): string[] {
-  const wanted = textHash(summary)
-  return [...held.facts].flatMap(([thread, facts]) => {
-    const isSame = facts.open && facts.side === 'out' && facts.recipient === recipient.id && facts.textHash === wanted
-    return isSame ? [textId('thread', thread)] : []
+  const nearness = nearnessTo(summary)
+  const near = [...held.facts].flatMap(([thread, { gist, recipient: of }]) => {
+    const how = gist === null || of !== recipient.id ? undefined : nearness(gist)
+    return how === undefined ? [] : [{ thread, how }]
   })
+  return near
+    .toSorted((a, b) => b.how - a.how)
+    .slice(0, SIMILAR_COUNT_MAX)
+    .map(({ thread }) => textId('thread', thread))
 }
 
 function approvalRequired(thread: Thread): ApiError {

@@ -8,6 +8,9 @@ import type { System } from '../system.ts'
 import type { NodeEvent } from './api.ts'
 import { createBuckets } from './buckets.ts'
 import { addCarried, type Carried, emptyCarried } from './carry.ts'
+import { addWanted, type Wanted } from './chunks.ts'
+import { createDue, type Due } from './search-due.ts'
+import { readMarks } from './chunk-rows.ts'
 import { DEFAULT_QUOTAS, type Quotas } from './quotas.ts'
 import {
   getArrival,
@@ -18,6 +21,7 @@ import {
   putBody,
   readCarried,
   readOutbox,
+  readQuarantine,
   readThreadRows,
   type ThreadRow,
   type TwinRow,
@@ -30,11 +34,15 @@ import { loadWorkspace, type Workspace } from './workspace.ts'
 export interface ThreadFacts {
   headsDigest: Hex
   side: ThreadRow['side']
+  status: ThreadRow['status']
   open: boolean
+  /** Arrival number of the newest news, and when that was, ms. */
+  arrival: number
+  updatedAt: number
   sender: Hex
   recipient: Hex
-  /** Hash of the summary's text. */
-  textHash: Hex | null
+  /** Of the summary of an open handoff that was sent from here. */
+  gist: string | null
   unread: number
   recovering: boolean
   lacking: boolean
@@ -65,6 +73,10 @@ export interface Held {
   /** Device → entry → thread: what that device has not acknowledged. */
   readonly outbox: Map<Hex, Map<Hex, Hex>>
   readonly quotas: Quotas
+  /** Chunks that are to be fetched. */
+  readonly wanted: Wanted
+  /** Contents in chunks that were compared as a whole with their SHA-256. */
+  readonly compared: Set<string>
   /** Sealed bodies that are kept for others. */
   readonly carried: Carried
   /** Member → bytes of its entries in threads that this node's member takes no part in. */
@@ -73,6 +85,8 @@ export interface Held {
   roomMade(): number
   /** Sealed bodies whose batch is not on disk yet. */
   readonly freshBodies: Map<Hex, Uint8Array>
+  /** Threads that are kept apart, with the time since when, ms: begun by a device that was removed before they came. */
+  readonly quarantined: Map<Hex, number>
   /** Ids refused by anything but a wrong signature, newest last. */
   readonly refusedIds: Set<Hex>
   /** Number of the next refused entry that is kept. */
@@ -81,6 +95,8 @@ export interface Held {
   readonly recovery: { met: ReadonlySet<Hex> | undefined }
   /** The newest own entry that came from elsewhere and was never written here: another machine has this key. */
   readonly twin: { seen: TwinRow | undefined }
+  /** Threads whose words have to be indexed. */
+  readonly due: Due
   /** Why the last batch was not written, until one is. */
   readonly disk: { failure: StoreError | undefined }
   /** Refusals by name since the start. */
@@ -130,19 +146,24 @@ export async function openHeld(options: {
       for (const [author, size] of of.foreign) foreign.set(author, (foreign.get(author) ?? 0) + size)
       if (before?.open === true && !of.open) roomMade++
       facts.set(thread, of)
-      buckets.set(thread, of.headsDigest)
+      // Peers that do not hold it learn nothing of a thread that is kept apart.
+      buckets.set(thread, held.quarantined.has(thread) ? undefined : of.headsDigest)
     },
     buckets: () => buckets.digests(),
     outbox: new Map(),
     quotas,
+    wanted: { byThread: new Map(), onMore: () => undefined },
+    compared: new Set(),
     carried: emptyCarried(),
     foreign,
     roomMade: () => roomMade,
     freshBodies: new Map(),
+    quarantined: new Map(),
     refusedIds: new Set(),
     proofs: { next: await nextRefused(store) },
     recovery: { met: met && new Set(met) },
     twin: { seen: await getTwin(store) },
+    due: createDue(),
     disk: { failure: undefined },
     refusals: new Map(),
     turn(task) {
@@ -180,28 +201,38 @@ export async function openHeld(options: {
     },
     arrival: () => arrival,
   }
+  for await (const [thread, at] of readQuarantine(store)) held.quarantined.set(thread, at)
   for await (const [thread, row] of readThreadRows(store)) held.setFacts(thread, factsOf(row))
   for await (const item of readOutbox(store)) outboxOf(held, item.device).set(item.entry, item.thread)
+  for await (const [thread, chunk] of readMarks(store, 'wanted')) addWanted(held.wanted, thread, chunk)
   for await (const [entry, row] of readCarried(store)) addCarried(held.carried, entry, row)
   return held
 }
 
 export function factsOf(row: ThreadRow): ThreadFacts {
-  const { side, sender, recipient, textHash, unread, recovering, lacking, forked, foreign } = row
-  const open = row.status === 'pending' || row.status === 'accepted'
+  const { side, status, arrival, updatedAt, sender, recipient, unread, recovering, lacking, forked, foreign } = row
+  const open = status === 'pending' || status === 'accepted'
   return {
     headsDigest: headsDigest(row.heads),
     side,
+    status,
     open,
+    arrival,
+    updatedAt,
     sender,
     recipient,
-    textHash,
+    gist: open && side === 'out' ? row.gist : null,
     unread,
     recovering,
     lacking,
     forked,
     foreign,
   }
+}
+
+/** Whether this node's member has something to do with a thread at all. Whether this device may read it, its entries say. */
+export function isListed({ side }: ThreadFacts): boolean {
+  return side !== null
 }
 
 export function outboxOf(held: Held, device: Hex): Map<Hex, Hex> {

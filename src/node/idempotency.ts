@@ -1,5 +1,6 @@
 /** A write happens once: the same key with the same payload gives the first result again, in the one batch with the entry. */
-import { hash, type Hex, IDEMPOTENCY_TTL_MS, type Member, WRITES_PER_MINUTE_COUNT_MAX } from '../../protocol/index.ts'
+import { createHash } from 'node:crypto'
+import { type Hex, IDEMPOTENCY_TTL_MS, type Member, WRITES_PER_MINUTE_COUNT_MAX } from '../../protocol/index.ts'
 import type { Caller, WriteMetadata } from './api.ts'
 import { ApiError } from './api-error.ts'
 import type { Held, Turn } from './held.ts'
@@ -53,19 +54,31 @@ function scopeOf(member: Member, method: string): string {
   return `${member.id}/${method}`
 }
 
+/** SHA-256 of the parameters as JSON with sorted keys, piece by piece: a call may be tens of megabytes, which need not be copied whole. */
 function payloadHash(params: Call['params']): Hex {
-  return hash('payload', [JSON.stringify(sortKeys({ ...params, metadata: undefined }))])
-}
-
-function sortKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortKeys)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([, inner]) => inner !== undefined)
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, inner]) => [key, sortKeys(inner)]),
-  )
+  const digest = createHash('sha256')
+  const add = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) digest.update(JSON.stringify(value) ?? 'null')
+    else if (Array.isArray(value)) {
+      digest.update('[')
+      for (const item of value) {
+        add(item)
+        digest.update(',')
+      }
+      digest.update(']')
+    } else {
+      digest.update('{')
+      for (const [key, inner] of Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+        if (inner === undefined) continue
+        digest.update(`${JSON.stringify(key)}:`)
+        add(inner)
+        digest.update(',')
+      }
+      digest.update('}')
+    }
+  }
+  add({ ...params, metadata: undefined })
+  return digest.digest('hex')
 }
 
 /** Forgets keys after their time. */

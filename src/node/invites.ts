@@ -34,7 +34,7 @@ import { appendRoster, requireOwner } from './owner.ts'
 import type { Peers } from './peers.ts'
 import { decodeRow, putSecret } from './rows.ts'
 import { timeText } from './shown.ts'
-import { admitPrekey, currentKey, rosterOf, rosterSuffix, rosterUndo } from './workspace.ts'
+import { admitPrekey, currentKey, isRemoved, rosterOf, rosterSuffix, rosterUndo } from './workspace.ts'
 
 export interface Invites {
   /** Opens the door for the invites that are open, and closes it when they end. */
@@ -71,6 +71,8 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
     return {
       invite_id: textId('invite', invite.id),
       handle: `${invite.name}@${roster.name}`,
+      role: invite.role,
+      kind: invite.kind,
       expires_at: timeText(invite.expires),
       state: stateOf(invite),
     }
@@ -85,7 +87,7 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
     const joined = [...workspace.log.entries.values()].flatMap(({ header }) =>
       header.kind === 'add-device' && header.ctl.invite === invite.id ? [header.ctl.device] : [],
     )
-    return joined.some((device) => peers.peerRow(device)?.met !== true)
+    return joined.some((device) => !isRemoved(workspace, device) && peers.peerRow(device)?.met !== true)
   }
 
   /** One after the other, so that none advertises what another is about to. */
@@ -144,6 +146,8 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
     const invite = [...(roster?.invites.values() ?? [])].find((candidate) => candidate.key === ask.key)
     const secret = invite && (await readSecret(invite.id))
     if (!roster || !invite || !secret) return refuse('unknown')
+    // A key that was removed never comes back.
+    if (isRemoved(workspace, ask.device)) return refuse('proof')
     const state = stateOf(invite)
     // Whoever was taken in and lost the answer may ask again.
     const isBack = state === 'used' && roster.devices.get(ask.device)?.removed === false
@@ -156,7 +160,8 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
       device: ask.device,
       nonce: ask.nonce,
     })
-    await say({ t: 'offer', ws: roster.ws, invite: invite.id, owner, proof })
+    const { role, kind } = invite
+    await say({ t: 'offer', ws: roster.ws, invite: invite.id, role, kind, owner, proof })
     const claim = await receive(stream, 'claim')
     if (!claim) return
     const prekey = openPrekey(claim.prekey)
@@ -260,6 +265,7 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
         throw new ApiError('invalid_params', `${name}@${roster.name} is a member already.`, {
           hint: 'Take another name.',
         })
+      const { role = 'member', kind = 'person' } = params
       const addresses = net.addresses()
       if (params.standalone && addresses.length === 0) {
         throw new ApiError('invalid_params', 'This laptop has no network address to put into a standalone code.', {
@@ -272,7 +278,7 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
         turn.undo.push(rosterUndo(workspace))
         const made = await appendRoster(held, turn, {
           kind: 'invite',
-          ctl: { key: inviteKey(secret).public, name, role: 'member', kind: 'person', expires },
+          ctl: { key: inviteKey(secret).public, name, role, kind, expires },
         })
         turn.writes.push(putSecret(`invite/${made}`, encodeCanonical([ownerProofKey(secret), rendezvousTag(secret)])))
         return made
@@ -289,6 +295,8 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
         code: encodeCode(params.standalone ? { secret, inviter } : { secret }),
         ...(params.standalone ? {} : { words: phraseWords(secret) }),
         handle: `${name}@${roster.name}`,
+        role,
+        kind,
         expires_at: timeText(expires),
       }
     },

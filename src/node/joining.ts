@@ -7,6 +7,7 @@ import {
   type InviteCode,
   type JoinMessage,
   type JoinRefusal,
+  type Member,
   ownerProofKey,
   parseCode,
   parseJoin,
@@ -18,12 +19,15 @@ import {
   toHex,
 } from '../../protocol/index.ts'
 import { type FrameStream, type Net, NetError } from '../net/net.ts'
-import type { JoinParams, JoinResult } from './api.ts'
+import type { JoinParams, JoinResult, Scope } from './api.ts'
 import { ApiError } from './api-error.ts'
 import type { Held } from './held.ts'
 import { makePrekey } from './identity.ts'
-import { trustOf } from './membership.ts'
+import { requireNotRemoved, trustOf } from './membership.ts'
+import { ROLE_OF_SCOPE } from './roles.ts'
 import { admitPrekey, admitRoster, handleOf, ownMember, rosterOf, rosterUndo } from './workspace.ts'
+
+type JoinOffer = Extract<JoinMessage, { t: 'offer' }>
 
 /** How long the inviter is looked for, and how long it may take to answer. */
 const FIND_MS = 30_000
@@ -40,6 +44,7 @@ export interface JoinParts {
 /** Joins a workspace by an invite code. Throws ApiError with details.reason where it cannot. */
 export async function joinWorkspace(parts: JoinParts, params: JoinParams, signal?: AbortSignal): Promise<JoinResult> {
   const { held } = parts
+  requireNotRemoved(held)
   if (ownMember(held.workspace)) {
     throw new ApiError('invalid_params', 'This node is a member of a workspace already.', {
       hint: 'Set RELAY_NODE_HOME to another folder to join a second one.',
@@ -68,7 +73,7 @@ export async function joinWorkspace(parts: JoinParts, params: JoinParams, signal
     const onTimeout = () => stream.abort('took too long')
     controller.signal.addEventListener('abort', onTimeout, { once: true })
     try {
-      return await converse(parts, code.value, target.device, stream)
+      return await converse(parts, { code: code.value, owner: target.device, service: params.service }, stream)
     } finally {
       controller.signal.removeEventListener('abort', onTimeout)
       await stream.close().catch(() => undefined)
@@ -137,6 +142,29 @@ function distrust(why: string): ApiError {
   })
 }
 
+/** Hangs up on an invite that is for something else: the owner has written nothing by then. */
+function requireFit({ role, kind }: JoinOffer, service: Scope | undefined): void {
+  const scope = role === 'reader' ? 'read' : 'write'
+  if (kind === 'person' && service !== undefined) {
+    throw new ApiError('forbidden', 'This invite is for a person, and this is to be a service.', {
+      hint: `Ask for one that is: relay-node invite NAME --service --scope ${service}. A person joins with relay-node join. This invite stays good.`,
+      details: { reason: 'kind' },
+    })
+  }
+  if (kind === 'service' && service === undefined) {
+    throw new ApiError('forbidden', 'This invite is for a service, and this is a person’s laptop.', {
+      hint: `Where the service runs: relay-node init --service --scope ${scope} --code-stdin. This invite stays good.`,
+      details: { reason: 'kind' },
+    })
+  }
+  if (service !== undefined && role !== ROLE_OF_SCOPE[service]) {
+    throw new ApiError('forbidden', `This invite is for a service with the scope ${scope}, not ${service}.`, {
+      hint: `Run relay-node init --service --scope ${scope} --code-stdin, or ask for another invite: relay-node invite NAME --service --scope ${service}. This invite stays good.`,
+      details: { reason: 'scope' },
+    })
+  }
+}
+
 async function expect<T extends JoinMessage['t']>(stream: FrameStream, t: T): Promise<Extract<JoinMessage, { t: T }>> {
   const frame = await stream.receive()
   if (!frame) throw new NetError('NET_CLOSED', 'they hung up')
@@ -146,7 +174,14 @@ async function expect<T extends JoinMessage['t']>(stream: FrameStream, t: T): Pr
   return message.value as Extract<JoinMessage, { t: T }>
 }
 
-async function converse(parts: JoinParts, code: InviteCode, owner: Hex, stream: FrameStream): Promise<JoinResult> {
+interface Inviter {
+  readonly code: InviteCode
+  readonly owner: Hex
+  readonly service: Scope | undefined
+}
+
+async function converse(parts: JoinParts, inviter: Inviter, stream: FrameStream): Promise<JoinResult> {
+  const { code, owner } = inviter
   const { held, deviceName } = parts
   const { workspace, system } = held
   const say = (message: JoinMessage) => stream.send(encodeJoin(message))
@@ -160,6 +195,7 @@ async function converse(parts: JoinParts, code: InviteCode, owner: Hex, stream: 
     throw distrust('it cannot prove that it made the invite')
   const known = rosterOf(workspace)?.ws
   if (known !== undefined && known !== offer.ws) throw distrust('it answers for another workspace than this home holds')
+  requireFit(offer, inviter.service)
   const prekey = await prekeyFor(parts, offer.ws)
   const proof = signJoin({ ws: offer.ws, invite: offer.invite, device, prekey: prekey.id }, workspace.key, key)
   await say({
@@ -177,14 +213,16 @@ async function converse(parts: JoinParts, code: InviteCode, owner: Hex, stream: 
     prekeys.push(...welcome.prekeys)
     last = welcome.last
   }
-  const joined = await takeRoster(held, { ws: offer.ws, roster, prekeys })
+  const { joined, me } = await takeRoster(held, { offer, roster, prekeys })
   parts.onChanged()
-  const inviter = joined.devices.get(owner)?.member
+  const host = joined.devices.get(owner)?.member
   return {
-    handle: handleOf(workspace, ownMember(workspace)?.id ?? ''),
+    handle: handleOf(workspace, me.id),
     workspace: joined.name,
-    inviter: handleOf(workspace, inviter ?? ''),
-    trust: trustOf(held, inviter),
+    role: me.role,
+    kind: me.kind,
+    inviter: handleOf(workspace, host ?? ''),
+    trust: trustOf(held, host),
   }
 }
 
@@ -203,20 +241,21 @@ async function prekeyFor({ held, seed }: JoinParts, ws: Hex): Promise<Prekey> {
 
 async function takeRoster(
   held: Held,
-  welcome: { ws: Hex; roster: Uint8Array[]; prekeys: Uint8Array[] },
-): Promise<Roster> {
+  welcome: { offer: JoinOffer; roster: Uint8Array[]; prekeys: Uint8Array[] },
+): Promise<{ joined: Roster; me: Member }> {
   const { workspace } = held
+  const { ws, kind } = welcome.offer
   return held.turn(async (turn) => {
     turn.undo.push(rosterUndo(workspace))
-    const admitted = await admitRoster(workspace, welcome.roster, welcome.ws)
+    const admitted = await admitRoster(workspace, welcome.roster, ws)
     turn.writes.push(...admitted.writes)
     for (const record of welcome.prekeys) {
       const prekey = admitPrekey(workspace, record)
       if (prekey.ok) turn.writes.push(...prekey.value)
     }
-    const roster = rosterOf(workspace)
-    if (admitted.refused[0] || !roster || !ownMember(workspace))
+    const [joined, me] = [rosterOf(workspace), ownMember(workspace)]
+    if (admitted.refused[0] || !joined || me?.kind !== kind)
       throw distrust('the roster that it sent does not hold together')
-    return roster
+    return { joined, me }
   })
 }

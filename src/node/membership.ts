@@ -1,25 +1,45 @@
 /** Who this node is, and whom and what a caller's words mean here. Each lookup throws the ApiError that says what to do. */
-import { type Hex, type IdSort, ID_PREFIXES, type Member, textId } from '../../protocol/index.ts'
+import { devicesOf, type Hex, type IdSort, ID_PREFIXES, type Member, textId } from '../../protocol/index.ts'
 import { ApiError } from './api-error.ts'
 import type { Party, Trust } from './api.ts'
-import type { Held } from './held.ts'
+import { type Held, isListed } from './held.ts'
 import { createOf, sideOf, type Thread } from './threads.ts'
-import { deviceLabel, handleOf, memberOfDevice, ownDevice, ownMember, resolveHandle, rosterOf } from './workspace.ts'
+import {
+  boundMember,
+  deviceLabel,
+  handleOf,
+  isRemoved,
+  memberOfDevice,
+  ownMember,
+  resolveHandle,
+  rosterOf,
+} from './workspace.ts'
 
 /** The member this device speaks for. */
 export function requireMember(held: Held): Member {
   const member = ownMember(held.workspace)
   if (member) return member
-  const revoked = ownDevice(held.workspace) !== undefined
+  const revoked = isRemoved(held.workspace, held.workspace.key.public)
   throw new ApiError(
     'unauthenticated',
     revoked ? 'This device was removed from its workspace.' : 'This node belongs to no workspace yet.',
     {
       hint: revoked
-        ? 'Ask the workspace owner for a new invite.'
+        ? 'Its key never comes back. What it has can be read: relay-node inbox, relay-node show ID. With a new invite of the workspace owner another home can join: RELAY_NODE_HOME.'
         : 'Its human runs relay-node init to make a workspace, or relay-node join with an invite.',
+      details: { reason: revoked ? 'removed' : 'alone' },
     },
   )
+}
+
+/** Throws as {@link requireMember} where this device was removed, and not where it belongs to no workspace yet. */
+export function requireNotRemoved(held: Held): void {
+  if (isRemoved(held.workspace, held.workspace.key.public)) requireMember(held)
+}
+
+/** Throws as {@link requireMember}; with `afterRemoval` not where this device was removed: what is here can still be read. */
+export function requireReading(held: Held, afterRemoval: boolean | undefined): void {
+  if (afterRemoval !== true || !boundMember(held.workspace)) requireMember(held)
 }
 
 /** A member who may write. */
@@ -28,15 +48,18 @@ export function requireWriter(held: Held): Member {
   if (member.role === 'reader') {
     throw new ApiError(
       'forbidden',
-      'You are a reader in this workspace: you may read what was shared with you, and write nothing.',
-      { hint: 'Ask the workspace owner for the role member.' },
+      'You are a reader in this workspace: you may read your handoffs and what was shared with you, and write nothing.',
+      {
+        hint: `Its owner can change that: relay-node member role ${member.name} member. What is open stays as it is until then.`,
+        details: { role: member.role },
+      },
     )
   }
   return member
 }
 
-/** The teammate that a handle names. */
-export function requireRecipient(held: Held, handle: string): Member {
+/** The teammate that a handle names. `what`: what is meant for another, as in "A handoff goes to another member". */
+export function requireTeammate(held: Held, handle: string, what: string): Member {
   const me = requireMember(held)
   const member = resolveHandle(held.workspace, handle)
   if (!member) {
@@ -52,13 +75,39 @@ export function requireRecipient(held: Held, handle: string): Member {
     })
   }
   if (member.id === me.id) {
-    throw new ApiError('invalid_params', 'A handoff goes to another member, not to oneself.', {
+    throw new ApiError('invalid_params', `${what} another member, not to oneself.`, {
       hint: 'Name a teammate; list_teammates shows them.',
     })
   }
-  if (member.role === 'reader')
-    throw new ApiError('forbidden', `${handleOf(held.workspace, member.id)} is a reader and cannot take a handoff.`)
   return member
+}
+
+/** The teammate that a handle names, who can take a handoff. */
+export function requireRecipient(held: Held, handle: string): Member {
+  const member = requireTeammate(held, handle, 'A handoff goes to')
+  if (member.role === 'reader') {
+    throw new ApiError('forbidden', `${handleOf(held.workspace, member.id)} is a reader and cannot take a handoff.`, {
+      hint: 'Hand off to a member. To let a reader see a handoff, its human runs: relay-node share ID NAME.',
+    })
+  }
+  return member
+}
+
+/** There is no laptop of the member to which anything could be sealed now. */
+export function noKeys(held: Held, member: Member): ApiError {
+  const roster = rosterOf(held.workspace)
+  const isEnrolled = roster !== undefined && devicesOf(roster, member.id).length > 0
+  return new ApiError(
+    'recipient_not_found',
+    isEnrolled
+      ? `The encryption key of ${member.name}'s laptop is not here yet.`
+      : `${member.name} has no laptop in this workspace.`,
+    {
+      hint: isEnrolled
+        ? 'It comes as soon as this node has met a teammate that is online; try again then.'
+        : `Invite ${member.name} again.`,
+    },
+  )
 }
 
 /** Whether two humans have compared the member's keys: nobody's, but one's own. */
@@ -72,7 +121,19 @@ export function partyOf(held: Held, device: Hex): Party {
     handle: member ? handleOf(held.workspace, member.id) : 'unknown',
     device: deviceLabel(held.workspace, device),
     trust: trustOf(held, member?.id),
+    ...serviceMark(member),
   }
+}
+
+/** Who a member is, as pinned in the roster of this node. */
+export function memberView(held: Held, member: Hex): { handle: string; trust: Trust; kind?: 'service' } {
+  const found = rosterOf(held.workspace)?.members.get(member)
+  return { handle: handleOf(held.workspace, member), trust: trustOf(held, member), ...serviceMark(found) }
+}
+
+/** Said of a service, since there is no person behind what it writes. */
+function serviceMark(member: Member | undefined): { kind?: 'service' } {
+  return member?.kind === 'service' ? { kind: 'service' } : {}
 }
 
 const TEXT_ID = /^[a-z2-7]{1,26}$/
@@ -92,14 +153,21 @@ function unknownThread(): ApiError {
   })
 }
 
+/** Whether this device takes part in a thread: whatever shows anything of one asks this. */
+export function mayRead(held: Held, thread: Thread): boolean {
+  const facts = held.facts.get(thread.id)
+  if (!facts || !isListed(facts)) return false
+  return createOf(thread) !== undefined && sideOf(thread, held.workspace.key.public) !== undefined
+}
+
 /** The thread that an id, or its unambiguous beginning, names, if this device takes part in it. Unknown and not one's own look alike. */
 export async function requireThread(held: Held, typed: string): Promise<Thread> {
-  const mine = [...held.facts].flatMap(([id, facts]) => (facts.side === null ? [] : [id]))
+  const mine = [...held.facts].flatMap(([id, facts]) => (isListed(facts) ? [id] : []))
   const [id, ...others] = matchId('thread', typed, mine)
   if (others.length > 0)
     throw new ApiError('invalid_params', 'Several threads begin like this.', { hint: 'Give more of the id.' })
   if (id === undefined) throw unknownThread()
   const thread = await held.threads.load(id)
-  if (!createOf(thread) || !sideOf(thread, held.workspace.key.public)) throw unknownThread()
+  if (!mayRead(held, thread)) throw unknownThread()
   return thread
 }

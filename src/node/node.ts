@@ -16,12 +16,20 @@ import { mailboxKey } from './identity.ts'
 import { createInvites } from './invites.ts'
 import { joinWorkspace } from './joining.ts'
 import { createMailboxes } from './mailbox.ts'
-import { requireMember } from './membership.ts'
+import { requireMember, requireNotRemoved } from './membership.ts'
 import { createPeers } from './peers.ts'
+import type { Published } from './publish.ts'
+import { createQuarantine } from './quarantine.ts'
 import { DEFAULT_QUOTAS, type Quotas } from './quotas.ts'
 import { getThread, listThreads, readArtifact } from './reading.ts'
 import { clearLists, hasLists, rebuildLists } from './rebuild.ts'
+import { createSearch, isSearch } from './search.ts'
 import { countStart, type StartMark } from './recovery.ts'
+import { createRemoval } from './removal.ts'
+import { createShutOut } from './shut-out.ts'
+import { setRole } from './roles.ts'
+import { openSessions } from './sessions.ts'
+import { createSharing } from './sharing.ts'
 import { createTeam, wayOf } from './team.ts'
 import { createWriting } from './writing.ts'
 import { deviceLabel, resolveHandle, rosterOf } from './workspace.ts'
@@ -95,7 +103,9 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     onTeam() {
       bootstrap.apply()
       mailboxes?.look()
+      shutOut.look()
     },
+    onThreads: (threads) => shutOut.look(threads),
     onAway({ thread, node }, devices) {
       if (node.entry.header.kind === 'ack') mailboxes?.acknowledged(thread.id, devices)
       else mailboxes?.look()
@@ -104,19 +114,28 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     onServer: (server, connected) => connected && mailboxes?.serverConnected(server),
   })
   const mailboxes = options.mailbox === true ? createMailboxes({ held, net, peers, key: mailboxKey(seed) }) : undefined
+  const announce = (said: Published): void => peers.announce(said)
+  const shutOut = createShutOut({ held, isConnected: (device) => peers.isConnected(device), announce })
+  const removal = createRemoval({ held, net, peers })
+  const quarantine = createQuarantine({ held, announce, onAdmitted: (thread) => peers.threadAdmitted(thread) })
   const invites = createInvites({ held, net, peers })
   const writing = createWriting({
     held,
     rate: createRateLimit(() => system.clock.now()),
-    announce: (published) => peers.announce(published),
+    announce,
   })
   const handoffs = createHandoffs(writing)
   const continuing = createContinuing(writing)
+  const search = createSearch(held)
+  const sharing = createSharing(writing)
+  const sessions = await openSessions(held)
   const team = createTeam({
     held,
     net,
     peers,
     bootstrap,
+    unconfirmed: () => removal.unconfirmed(),
+    keyLacks: () => shutOut.lacks(),
     mailbox: options.mailbox === true,
     version,
     startedAt: system.clock.now(),
@@ -126,13 +145,17 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   await peers.start((stream) => invites.onJoin(stream))
   await invites.start()
   mailboxes?.start()
+  await search.start()
   const cancelHousekeeping = system.clock.every(HOUSEKEEPING_MS, () => {
     dropOldReceipts(held).catch((error: unknown) => system.log.warn('old receipts stay', { error: String(error) }))
     dropExpired(held).catch((error: unknown) => system.log.warn('old carried bodies stay', { error: String(error) }))
   })
 
   const api: NodeApi = {
-    whoami: async () => team.whoami(),
+    whoami: async () => {
+      requireNotRemoved(held)
+      return team.whoami()
+    },
     status: async () => team.status(),
     listTeammates: async ({ role }) => ({
       items: team.teammates().filter((teammate) => role === undefined || teammate.role === role),
@@ -140,20 +163,30 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     sendHandoff: (params, caller) => handoffs.sendHandoff(params, caller),
     sendMessage: (params, caller) => handoffs.sendMessage(params, caller),
     getThread: (params) => getThread(held, params),
-    listThreads: (params, signal) => listThreads(held, params, signal),
+    listThreads: (params, signal) => (isSearch(params) ? search.list(params) : listThreads(held, params, signal)),
     accept: (params, caller) => handoffs.accept(params, caller),
     complete: (params, caller) => handoffs.complete(params, caller),
     cancel: (params, caller) => handoffs.cancel(params, caller),
     continueHandoff: (params, caller) => continuing.continueHandoff(params, caller),
     annotate: (params, caller) => continuing.annotate(params, caller),
     resolve: (params, caller) => continuing.resolve(params, caller),
-    readArtifact: (params) => readArtifact(held, params),
+    readArtifact: (params, signal) => readArtifact(held, peers.fetching, params, signal),
     exportThread: (params) => exportThread(held, params),
     approve: (params, caller) => handoffs.decide('approved', params, caller),
     reject: (params, caller) => handoffs.decide('rejected', params, caller),
+    share: (params, caller) => sharing.share(params, caller),
     invite: (params) => invites.invite(params),
     listInvites: () => invites.list(),
     revokeInvite: (params) => invites.revoke(params),
+    members: () => removal.members(),
+    remove: (params) => removal.remove(params),
+    listQuarantine: () => quarantine.list(),
+    admitQuarantined: (params) => quarantine.admit(params),
+    setRole: (params) => setRole(held, params, () => peers.workspaceChanged()),
+    createSession: (params) => sessions.create(params),
+    listSessions: async () => sessions.list(),
+    revokeSession: (params) => sessions.revoke(params),
+    authenticate: (token) => sessions.authenticate(token),
     listBootstrap: () => bootstrap.list(),
     useBootstrap: (params) => bootstrap.use(params),
     dropBootstrap: (params) => bootstrap.drop(params),
@@ -176,9 +209,11 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     }),
     async stop() {
       cancelHousekeeping()
+      shutOut.stop()
       await invites.stop()
       mailboxes?.stop()
       await peers.stop()
+      await search.stop()
       // Whatever is being written ends before the store closes.
       await held.turn(async () => undefined).catch(() => undefined)
       if (startMark) {
@@ -254,9 +289,19 @@ function guarded(api: NodeApi): NodeApi {
     exportThread: wrap(api.exportThread),
     approve: wrap(api.approve),
     reject: wrap(api.reject),
+    share: wrap(api.share),
     invite: wrap(api.invite),
     listInvites: wrap(api.listInvites),
     revokeInvite: wrap(api.revokeInvite),
+    members: wrap(api.members),
+    remove: wrap(api.remove),
+    listQuarantine: wrap(api.listQuarantine),
+    admitQuarantined: wrap(api.admitQuarantined),
+    setRole: wrap(api.setRole),
+    createSession: wrap(api.createSession),
+    listSessions: wrap(api.listSessions),
+    revokeSession: wrap(api.revokeSession),
+    authenticate: api.authenticate,
     listBootstrap: wrap(api.listBootstrap),
     useBootstrap: wrap(api.useBootstrap),
     dropBootstrap: wrap(api.dropBootstrap),

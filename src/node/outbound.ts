@@ -1,7 +1,7 @@
 /**
  * What one side of a sync conversation has yet to say, in order of urgency: short messages; batches
- * of entries and bodies, as many as the peer has room for; what is new in which thread; and
- * questions, a few at a time. A batch that waits for room keeps nothing else back: the peer's own
+ * of entries and bodies, as many as the peer has room for; what is new in which thread; questions,
+ * a few at a time; and chunks of artifacts. A batch that waits for room keeps nothing else back: the peer's own
  * batches wait for our word that one of them was taken in.
  */
 import { encodeSync, type Hex, type SyncMessage } from '../../protocol/index.ts'
@@ -10,6 +10,8 @@ import type { Asking } from './asking.ts'
 
 /** Batches that may be under way to a peer that has not said it took them in. */
 const CREDIT_COUNT = 4
+/** How many of these may be chunks of artifacts: whatever else there is to say goes between them. */
+const CHUNKS_CREDIT_COUNT = 2
 /** Questions that may wait for their answer; a question is a thread whose rest is asked for. */
 const ASKED_COUNT_MAX = 32
 /** Questions that are kept for later. A peer may name any number of threads. */
@@ -23,6 +25,8 @@ export interface Outbound {
   say(message: SyncMessage): void
   /** Gives batches as the peer takes them. One under the same name that has not begun is replaced. */
   answer(name: string, batches: () => AsyncIterable<SyncMessage>): void
+  /** Gives chunks of artifacts, when nothing else can be said. */
+  give(chunks: () => AsyncIterable<SyncMessage>): void
   /** Says what the newest entries of a thread are; only the last word on each thread is said. */
   tell(thread: Hex, heads: Hex[]): void
   /**
@@ -40,7 +44,9 @@ export interface Outbound {
   answered(thread: Hex): void
   /** The peer took one batch in. */
   taken(): void
-  /** Sends until {@link end}; rejects where the stream fails. */
+  /** Says these and nothing else any more, whatever waited; then {@link run} is over. */
+  finish(last: readonly SyncMessage[]): void
+  /** Sends until {@link end} or {@link finish}; rejects where the stream fails. */
   run(): Promise<void>
   end(): void
 }
@@ -64,13 +70,16 @@ export function createOutbound({ stream, question, asking, onForgotten }: Outbou
   let forgotten = false
   let named = false
   let current: AsyncIterator<SyncMessage> | undefined
-  let credit = CREDIT_COUNT
+  const gifts: AsyncIterator<SyncMessage>[] = []
+  /** Batches that the peer has not taken in, in their order. */
+  const underWay: ('batch' | 'chunk')[] = []
   let wake = () => {}
   let ended = false
+  let finishing = false
   const asker = asking.join(() => wake())
 
   async function nextBatch(): Promise<SyncMessage | undefined> {
-    while (credit > 0) {
+    while (underWay.length < CREDIT_COUNT) {
       const waiting = answers.entries().next().value
       if (!current && !waiting) return undefined
       if (!current && waiting) {
@@ -79,10 +88,23 @@ export function createOutbound({ stream, question, asking, onForgotten }: Outbou
       }
       const batch = await current?.next()
       if (batch && batch.done !== true) {
-        credit--
+        underWay.push('batch')
         return batch.value
       }
       current = undefined
+    }
+    return undefined
+  }
+
+  async function nextChunk(): Promise<SyncMessage | undefined> {
+    const isFull = () => underWay.length >= CREDIT_COUNT || count(underWay, 'chunk') >= CHUNKS_CREDIT_COUNT
+    for (let [giving] = gifts; giving && !isFull(); [giving] = gifts) {
+      const chunk = await giving.next()
+      if (chunk.done === true) gifts.shift()
+      else {
+        underWay.push('chunk')
+        return chunk.value
+      }
     }
     return undefined
   }
@@ -121,14 +143,17 @@ export function createOutbound({ stream, question, asking, onForgotten }: Outbou
   }
 
   function queue(change: () => void): void {
+    if (finishing) return
     change()
-    if (short.length > SHORT_COUNT_MAX || answers.size > ANSWERS_COUNT_MAX) stream.abort('asks for more than it takes')
+    if (short.length > SHORT_COUNT_MAX || answers.size + gifts.length > ANSWERS_COUNT_MAX)
+      stream.abort('asks for more than it takes')
     wake()
   }
 
   return {
     say: (message) => queue(() => short.push(message)),
     answer: (name, batches) => queue(() => answers.set(name, batches)),
+    give: (chunks) => queue(() => gifts.push(chunks()[Symbol.asyncIterator]())),
     tell: (thread, heads) => queue(() => news.set(thread, heads)),
     ask: (thread, isNeeded = () => true) =>
       queue(() => {
@@ -143,11 +168,20 @@ export function createOutbound({ stream, question, asking, onForgotten }: Outbou
     catchUp: (tell) => asker.catchUp(tell),
     named: () => queue(() => (named = true)),
     caughtUp,
-    taken: () => queue(() => (credit = Math.min(credit + 1, CREDIT_COUNT))),
+    taken: () => queue(() => underWay.shift()),
+    finish(last) {
+      queue(() => short.splice(0, short.length, ...last))
+      finishing = true
+    },
     async run() {
       while (!ended) {
         const woken = new Promise<void>((resolve) => (wake = resolve))
-        const message = short.shift() ?? (await nextBatch()) ?? nextNews() ?? (await nextQuestion())
+        const wasFinishing = finishing
+        let message = short.shift()
+        if (!message && wasFinishing) return
+        message ??= (await nextBatch()) ?? nextNews() ?? (await nextQuestion()) ?? (await nextChunk())
+        // What was looked up meanwhile is for nobody any more.
+        if (finishing && !wasFinishing) continue
         if (message) await stream.send(encodeSync(message))
         else await woken
       }
@@ -158,4 +192,8 @@ export function createOutbound({ stream, question, asking, onForgotten }: Outbou
       wake()
     },
   }
+}
+
+function count<T>(items: readonly T[], wanted: T): number {
+  return items.filter((item) => item === wanted).length
 }

@@ -18,6 +18,7 @@ import {
   signEntry,
 } from '../../protocol/index.ts'
 import { ApiError } from './api-error.ts'
+import { type Chunk, keepChunk, type Outside, withChunks } from './artifacts.ts'
 import { keepKey, writingKey } from './contents.ts'
 import { groundOf, type Held, keepBody, type Turn } from './held.ts'
 import { putEntry } from './rows.ts'
@@ -25,9 +26,11 @@ import { newRow, settle } from './settle.ts'
 import { emptyThread, takeIn, type Thread } from './threads.ts'
 import { isRosterForked, rosterOf } from './workspace.ts'
 
-/** What an own entry says. `body` is there exactly for kinds that have one. */
+/** What an own entry says. `body` is there exactly for kinds that have one; `outside`: content of its artifacts that does not fit into it. */
 export type Statement = {
-  [K in Kind]: { kind: K; ctl: CtlOf<K> } & (K extends BodyKind ? { body: BodyOf<K> } : { body?: never })
+  [K in Kind]: { kind: K; ctl: CtlOf<K>; outside?: Outside | undefined } & (K extends BodyKind
+    ? { body: BodyOf<K> }
+    : { body?: never })
 }[Kind]
 
 export interface Published {
@@ -64,7 +67,7 @@ export function publish(held: Held, turn: Turn, thread: Thread, statement: State
     prev: prev?.entry.id ?? null,
     deps: depsFor(thread, prev),
   })
-  const key = writingKey(thread)
+  const key = writingKey(held.workspace, thread)
   return seal(held, turn, { thread, header, statement, key: key?.key, keyId: key?.id ?? null })
 }
 
@@ -128,16 +131,30 @@ interface Sealing {
   keyId: Hex | null
 }
 
+function noKey(thread: Thread | undefined): ApiError {
+  if (thread === undefined || thread.keys.size === 0)
+    return new ApiError('verification_failed', 'The key of this thread is not on this device.', {
+      hint: 'Ask the other side to send the handoff anew.',
+    })
+  return new ApiError(
+    'state_changed',
+    'A laptop that has the key of this handoff was removed, and there is no key without it yet.',
+    {
+      hint: 'relay-node status says what is missing. Try again then, or go on in a new handoff with parent_thread_id.',
+    },
+  )
+}
+
 function seal(held: Held, turn: Turn, sealing: Sealing): Published {
   const { statement, key, keyId } = sealing
   let { header } = sealing
   let sealed: Uint8Array | undefined
+  let chunks: Chunk[] = []
   if (hasBody(statement.kind) && statement.body !== undefined) {
-    if (!key)
-      throw new ApiError('verification_failed', 'The key of this thread is not on this device.', {
-        hint: 'Ask the other side to send the handoff anew.',
-      })
-    const plain = encodeBody(statement.kind, statement.body as BodyOf<BodyKind>)
+    if (!key) throw noKey(sealing.thread)
+    const said = withChunks(statement.body, statement.outside, () => held.system.dice(32))
+    chunks = said.chunks
+    const plain = encodeBody(statement.kind, said.body)
     ;({ header, sealed } = sealBody(header, plain, { key, keyId, iv: held.system.dice(32) }))
   }
   const entry = signEntry(header, held.workspace.key)
@@ -158,6 +175,7 @@ function seal(held: Held, turn: Turn, sealing: Sealing): Published {
   takeIn(thread, judged.value, arrival)
   turn.writes.push(putEntry(thread.id, { envelope: entry.envelope, arrival: arrival.number, receivedAt: arrival.at }))
   if (sealed) keepBody(held, turn, thread, { entry: entry.id, sealed })
+  for (const chunk of chunks) keepChunk(turn, thread, chunk)
   if (statement.kind === 'create' && key) turn.writes.push(keepKey(thread, entry.id, key))
   if (!sealing.thread) {
     held.threads.adopt(thread)

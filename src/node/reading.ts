@@ -1,19 +1,24 @@
 /** Reading: the inbox, a thread, an artifact. Reading never accepts and tells nobody; it moves this member's own read mark at most. */
 import {
+  type Artifact,
   ARTIFACT_READ_BYTES_DEFAULT,
   ARTIFACT_READ_BYTES_MAX,
-  artifactId,
+  ARTIFACT_SIZE_BYTES_MAX,
+  artifactContent,
   type Hex,
   INBOX_PAGE_COUNT_DEFAULT,
   INBOX_PAGE_COUNT_MAX,
   INBOX_WAIT_S_MAX,
   type Kind,
+  type Node,
   type Status,
   textId,
+  THREAD_ARTIFACTS_SIZE_BYTES_MAX,
 } from '../../protocol/index.ts'
 import type {
   ArtifactParams,
   ArtifactSlice,
+  Elsewhere,
   GetThreadParams,
   InboxItem,
   InboxPage,
@@ -23,13 +28,15 @@ import type {
 import { ApiError } from './api-error.ts'
 import { artifactBytes, artifactFacts } from './artifacts.ts'
 import { requireRevision } from './checks.ts'
+import { chunksOf, isVerified, isWithinQuotas, readRange } from './chunks.ts'
+import type { Fetched, Fetching } from './fetching.ts'
 import { factsOf, type Held, type Turn } from './held.ts'
-import { matchId, partyOf, requireMember, requireThread } from './membership.ts'
+import { matchId, partyOf, requireReading, requireThread } from './membership.ts'
 import { putThreadRow, readInbox, type ThreadRow } from './rows.ts'
 import type { Thread } from './threads.ts'
 import { findArtifact, threadView } from './view.ts'
 import { content, isMine, timeText } from './shown.ts'
-import { handleOf } from './workspace.ts'
+import { deviceLabel, handleOf, isRemoved } from './workspace.ts'
 
 function parseCursor(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined
@@ -43,7 +50,7 @@ function parseCursor(cursor: string | undefined): number | undefined {
 
 export function getThread(held: Held, params: GetThreadParams): Promise<ThreadView> {
   return held.turn(async (turn) => {
-    requireMember(held)
+    requireReading(held, params.after_removal)
     const thread = await requireThread(held, params.thread_id)
     const { revision_id: revision, compare_with: other, annotations } = params
     const { view, last } = await threadView(held, thread, {
@@ -81,11 +88,12 @@ export function markRead(held: Held, turn: Turn, thread: Thread, last: number): 
 const OPEN: readonly Status[] = ['pending', 'accepted']
 
 export async function listThreads(held: Held, params: ListThreadsParams, signal?: AbortSignal): Promise<InboxPage> {
-  requireMember(held)
+  requireReading(held, params.after_removal)
   const page = await inboxPage(held, params)
   if (params.wait_s === undefined || params.wait_s === 0 || page.items.some((item) => item.unread_count > 0))
     return page
   const arrived = await nextArrival(held, params, signal)
+  requireReading(held, params.after_removal)
   return { ...(await inboxPage(held, params)), timed_out: !arrived }
 }
 
@@ -100,7 +108,11 @@ function nextArrival(held: Held, params: ListThreadsParams, signal: AbortSignal 
       () => resolve(false),
     )
   }
-  const stopListening = held.onEvent((event) => event.type === 'inbox' && look())
+  const stopListening = held.onEvent(({ type }) => {
+    if (type === 'inbox') look()
+    // Whoever was removed meanwhile has nothing to wait for.
+    if (type === 'status' && isRemoved(held.workspace, held.workspace.key.public)) resolve(false)
+  })
   const onAbort = () => resolve(false)
   // A signal that is aborted by now never says so again.
   if (signal?.aborted) onAbort()
@@ -129,7 +141,8 @@ async function inboxPage(held: Held, params: ListThreadsParams): Promise<InboxPa
   return { items, timed_out: false }
 }
 
-function inboxItem(held: Held, thread: Hex, row: ThreadRow): InboxItem {
+/** A thread as lists show it. */
+export function inboxItem(held: Held, thread: Hex, row: ThreadRow): InboxItem {
   const { preview } = row
   return {
     thread_id: textId('thread', thread),
@@ -144,51 +157,118 @@ function inboxItem(held: Held, thread: Hex, row: ThreadRow): InboxItem {
     updated_at: timeText(row.updatedAt),
     age_s: Math.max(0, Math.round((held.system.clock.now() - row.createdAt) / 1000)),
     ...(preview ? { preview: content(preview.mine, preview.text) } : {}),
+    ...(preview?.device === undefined ? {} : { preview_from: partyOf(held, preview.device) }),
   }
 }
 
-export function readArtifact(held: Held, params: ArtifactParams): Promise<ArtifactSlice> {
-  return held.turn(async () => {
-    requireMember(held)
-    const thread = await requireThread(held, params.thread_id)
-    const found = await findArtifact(held, thread, (id) => matchId('artifact', params.artifact_id, [id]).length > 0)
-    if (!found)
-      throw new ApiError('artifact_not_found', 'The thread has no such artifact, or its entry is not here yet.', {
-        hint: 'Call view_thread for the artifacts there are.',
-      })
-    const { artifact, node } = found
-    const bytes = artifactBytes(artifact)
-    const offset = Math.min(params.offset ?? 0, bytes.length)
-    const wanted = Math.min(params.max_bytes ?? ARTIFACT_READ_BYTES_DEFAULT, ARTIFACT_READ_BYTES_MAX)
-    const slice = sliceText(bytes, offset, wanted)
-    const end = offset + slice.length
-    const facts = artifactFacts(artifact, node.entry.id)
-    return {
-      thread_id: textId('thread', thread.id),
-      artifact_id: textId('artifact', artifactId(artifact)),
-      type: artifact.type,
-      from: partyOf(held, node.entry.header.dev),
-      entry_id: facts.entry_id,
-      offset,
-      size: facts.size,
-      sha256: facts.sha256,
-      truncated: end < bytes.length,
-      ...(end < bytes.length ? { next_offset: end } : {}),
-      encoding: slice.encoding,
-      content: content(isMine(held, node.entry.header.dev), slice.text),
-    }
-  })
+/** What a page of an artifact is made of. */
+interface Page {
+  readonly thread: Thread
+  readonly artifact: Artifact
+  readonly node: Node
+  readonly offset: number
+  readonly end: number
+  readonly size: number
 }
 
+export async function readArtifact(
+  held: Held,
+  fetching: Fetching,
+  params: ArtifactParams,
+  signal?: AbortSignal,
+): Promise<ArtifactSlice> {
+  const page = await held.turn(() => findPage(held, params))
+  const content = artifactContent(page.artifact)
+  const { thread, node, offset, end } = page
+  if (content === undefined || content instanceof Uint8Array) {
+    const bytes = artifactBytes(page.artifact) ?? new Uint8Array(0)
+    return sliceOf(held, page, { bytes: bytes.subarray(offset, end), verified: true })
+  }
+  const described = { content, node }
+  const wanted = chunksOf(content, offset, end)
+  if (wanted.some((id) => !thread.chunks.has(id))) {
+    const isFetched = await held.turn(async () => isWithinQuotas(held, thread, content))
+    if (!isFetched) throw beyondQuotas(content.size)
+    const fetched = await fetching.fetch(thread.id, wanted, signal)
+    if (fetched !== 'here') return sliceOf(held, page, { elsewhere: elsewhere(held, fetching, node, fetched) })
+  }
+  // While it was fetched the thread may have been read anew.
+  const now = await held.turn(() => held.threads.load(thread.id))
+  const verified = await isVerified(held, now, described)
+  const bytes = await readRange(held, now, described, { from: offset, to: end })
+  return sliceOf(held, { ...page, thread: now }, { bytes, verified })
+}
+
+async function findPage(held: Held, params: ArtifactParams): Promise<Page> {
+  requireReading(held, params.after_removal)
+  const thread = await requireThread(held, params.thread_id)
+  const found = await findArtifact(held, thread, (id) => matchId('artifact', params.artifact_id, [id]).length > 0)
+  if (!found)
+    throw new ApiError('artifact_not_found', 'The thread has no such artifact, or its entry is not here yet.', {
+      hint: 'Call view_thread for the artifacts there are.',
+    })
+  const { size } = artifactFacts(thread, found.artifact, found.node.entry.id)
+  const offset = Math.min(params.offset ?? 0, size)
+  const wanted = Math.min(params.max_bytes ?? ARTIFACT_READ_BYTES_DEFAULT, ARTIFACT_READ_BYTES_MAX)
+  return { thread, ...found, offset, end: Math.min(offset + wanted, size), size }
+}
+
+function sliceOf(
+  held: Held,
+  { thread, artifact, node, offset, end, size }: Page,
+  got: { bytes: Uint8Array; verified: boolean } | { elsewhere: Elsewhere },
+): ArtifactSlice {
+  const { dev } = node.entry.header
+  const slice = 'bytes' in got ? sliceText(got.bytes, end >= size) : NOTHING
+  const next = offset + slice.length
+  return {
+    thread_id: textId('thread', thread.id),
+    ...artifactFacts(thread, artifact, node.entry.id),
+    from: partyOf(held, dev),
+    offset,
+    verified: 'bytes' in got && got.verified,
+    truncated: next < size,
+    ...(next < size ? { next_offset: next } : {}),
+    encoding: slice.encoding,
+    ...('bytes' in got ? { content: content(isMine(held, dev), slice.text) } : got),
+  }
+}
+
+/** What is not here: who published it is known to have it; whoever else may have it was asked. */
+function elsewhere(held: Held, fetching: Fetching, { entry }: Node, fetched: Fetched): Elsewhere {
+  const { dev } = entry.header
+  const device = deviceLabel(held.workspace, dev)
+  const reachable = fetching.isConnected(dev)
+  const calm = 'Nothing is lost, and what came so far stays.'
+  if (!reachable)
+    return { device, reachable, why: `It lies on ${device}, which is not reachable now. ${calm} Read it again later.` }
+  const why = fetched === 'nobody has it' ? `${device} does not give it now.` : `It is on its way from ${device}.`
+  return { device, reachable, why: `${why} ${calm} Read it again in a moment.` }
+}
+
+function beyondQuotas(size: number): ApiError {
+  return new ApiError(
+    'payload_too_large',
+    'This artifact is larger than what this laptop fetches, or there are too many in its thread.',
+    {
+      hint: 'Ask its author for a smaller one, or for a link to it.',
+      details: { size, limit: ARTIFACT_SIZE_BYTES_MAX, limit_of_thread: THREAD_ARTIFACTS_SIZE_BYTES_MAX },
+    },
+  )
+}
+
+interface TextSlice {
+  readonly encoding: 'utf8' | 'base64'
+  readonly text: string
+  /** Bytes that it stands for. */
+  readonly length: number
+}
+
+const NOTHING: TextSlice = { encoding: 'utf8', text: '', length: 0 }
+
 /** A slice as text where it is UTF-8, shortened by up to three bytes so that it ends with a whole character; else as base64. */
-function sliceText(
-  bytes: Uint8Array,
-  offset: number,
-  wanted: number,
-): { encoding: 'utf8' | 'base64'; text: string; length: number } {
-  const slice = bytes.subarray(offset, offset + wanted)
-  if (slice.length === 0) return { encoding: 'utf8', text: '', length: 0 }
-  const isLast = offset + slice.length >= bytes.length
+function sliceText(slice: Uint8Array, isLast: boolean): TextSlice {
+  if (slice.length === 0) return NOTHING
   for (let cut = 0; cut <= (isLast ? 0 : 3) && cut < slice.length; cut++) {
     const part = slice.subarray(0, slice.length - cut)
     try {

@@ -1,7 +1,9 @@
-/** Makes everything anew that follows from the entries: rows, inbox, outbox, what is carried, the arrival counter. For a repaired store, or one whose lists are of an older form. */
+/** Makes everything anew that follows from the entries: rows, inbox, outbox, what is carried, which chunks are here and wanted, the arrival counter. For a repaired store, or one whose lists are of an older form. */
 import { encodeCanonical, type Hex } from '../../protocol/index.ts'
 import type { Space, Store, Write } from '../store/store.ts'
 import { carryAnew } from './carry.ts'
+import { putMark, readMarks } from './chunk-rows.ts'
+import { wantChunks } from './chunks.ts'
 import type { Held } from './held.ts'
 import { markRead } from './reading.ts'
 import { markRecovering } from './recovery.ts'
@@ -9,7 +11,7 @@ import { decodeRow, putArrival, putMet, readThreadRows } from './rows.ts'
 import { settle } from './settle.ts'
 
 /** Counts up whenever the form of a list changes. */
-const LISTS_VERSION = 4
+const LISTS_VERSION = 6
 const LISTS_KEY = 'lists'
 
 /** Whether the lists are of this form and may be trusted. */
@@ -33,8 +35,9 @@ export async function clearLists(store: Store): Promise<void> {
   const writes: Write[] = [putArrival(arrival)]
   for await (const [thread] of readThreadRows(store))
     if (!threads.has(thread)) writes.push({ type: 'del', space: 'thread', key: thread })
-  for (const space of ['inbox', 'outbox', 'carried'] satisfies Space[])
+  for (const space of ['inbox', 'outbox', 'carried', 'present', 'wanted', 'search'] satisfies Space[])
     for await (const [key] of store.range(space)) writes.push({ type: 'del', space, key })
+  for await (const [thread, chunk] of readMarks(store, 'chunk')) writes.push(putMark('present', thread, chunk))
   await store.batch(writes)
 }
 
@@ -59,6 +62,7 @@ export async function rebuildLists(held: Held, lossy: boolean): Promise<void> {
         thread.graph.nodes.map((node, i) => ({ node, sealed: sealed[i] })),
       )
       carryAnew(held, turn, thread)
+      await wantChunks(held, turn, thread)
       markRead(held, turn, thread, read)
       if (lossy) markRecovering(turn, thread, true)
     })

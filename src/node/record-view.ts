@@ -30,7 +30,7 @@ export interface RecordOptions {
 export async function recordParts(held: Held, thread: Thread, options: RecordOptions = {}): Promise<RecordParts> {
   const revisions = await revisionsOf(held, thread)
   const { cut, late } = stateOf(thread.tracker, thread.graph)
-  const record = recordView(held, revisions, options)
+  const record = recordView(held, thread, { revisions, options })
   const annotations: AnnotationView[] = []
   for (const annotation of annotationsOf(thread, cut)) {
     if (options.annotations !== 'all' && annotation.resolved) continue
@@ -60,7 +60,11 @@ export async function recordParts(held: Held, thread: Thread, options: RecordOpt
   }
 }
 
-function recordView(held: Held, revisions: readonly Revision[], options: RecordOptions): RecordView | undefined {
+function recordView(
+  held: Held,
+  thread: Thread,
+  { revisions, options }: { revisions: readonly Revision[]; options: RecordOptions },
+): RecordView | undefined {
   if (revisions.every(({ record, artifacts }) => !record && artifacts.length === 0)) return undefined
   const find = (id: Hex | undefined): Revision | undefined => revisions.find(({ node }) => node.entry.id === id)
   const shown = show(revisions, find(options.revision))
@@ -79,7 +83,7 @@ function recordView(held: Held, revisions: readonly Revision[], options: RecordO
     ...(shown.merged && shown.merged.conflicts.length > 0
       ? { conflicts: content(mine, [...shown.merged.conflicts]) }
       : {}),
-    artifacts: shown.artifacts.map((carried) => artifactListing(held, carried)),
+    artifacts: shown.artifacts.map((carried) => artifactListing(held, thread, carried)),
     ...(other ? { compared: comparison(held, { before: other, after: shown.record, isAfterMine: mine }) } : {}),
   }
 }
@@ -95,9 +99,12 @@ function comparison(
   }
 }
 
-function artifactListing(held: Held, { artifact, node }: CarriedArtifact): ArtifactListing {
+export function artifactListing(held: Held, thread: Thread, { artifact, node }: CarriedArtifact): ArtifactListing {
   const { id, header } = node.entry
-  return { ...artifactFacts(artifact, id), content: content(isMine(held, header.dev), artifactLabels(artifact)) }
+  return {
+    ...artifactFacts(thread, artifact, id),
+    content: content(isMine(held, header.dev), artifactLabels(artifact)),
+  }
 }
 
 export async function annotationView(

@@ -1,9 +1,10 @@
-/** What lies in the store: keys and values of every space. The only file that knows their form. */
+/** What lies in the store: keys and values of every space but search. The only file that knows their form. */
 import {
   decodeCanonical,
   encodeCanonical,
   type Hex,
   type Intent,
+  type RosterPoint,
   type Status,
   type Value,
 } from '../../protocol/index.ts'
@@ -61,8 +62,8 @@ export interface ThreadRow {
   sender: Hex
   senderDevice: Hex
   recipient: Hex
-  /** in, out, or null where this node's member takes no part. */
-  side: 'in' | 'out' | null
+  /** in, out, reader where it was shared with this device, or null where this node's member takes no part. */
+  side: 'in' | 'out' | 'reader' | null
   status: Status
   final: boolean
   waitingFor: Hex[]
@@ -75,9 +76,9 @@ export interface ThreadRow {
   /** Arrival number up to which this member has read. */
   read: number
   /** Beginning of the newest readable text. */
-  preview: { text: string; mine: boolean } | null
-  /** Hash of the summary's text, to find the same one again. */
-  textHash: Hex | null
+  preview: { text: string; mine: boolean; device?: Hex } | null
+  /** What the summary is about, to find a handoff that is nearly the same. */
+  gist: string | null
   /**
    * Own entries may have been lost here with a part of the disk. Nothing is written into the thread
    * until a device of the other side, which holds them, has been in sync: else this device would
@@ -243,8 +244,8 @@ export interface PeerRow {
   skew: number
   /** It has said hello: it holds the roster that it is in. */
   met?: boolean
-  /** Position of the newest roster entry that it said it holds. */
-  position?: number
+  /** The newest roster point that it said it holds. */
+  point?: RosterPoint
   /** Server → position of the newest roster entry that was left in its mailbox there. */
   mailed?: Record<Hex, number>
 }
@@ -255,6 +256,20 @@ export function putPeer(device: Hex, row: PeerRow): Write {
 
 export async function* readPeers(store: Store): AsyncIterable<[device: Hex, row: PeerRow]> {
   for await (const [device, value] of store.range('peer')) yield [device, decodeJson(value) as PeerRow]
+}
+
+// quarantine: <thread> → since when
+
+export function putQuarantine(thread: Hex, at: number): Write {
+  return { type: 'put', space: 'quarantine', key: thread, value: encodeCanonical(at) }
+}
+
+export function dropQuarantine(thread: Hex): Write {
+  return { type: 'del', space: 'quarantine', key: thread }
+}
+
+export async function* readQuarantine(store: Store): AsyncIterable<[thread: Hex, at: number]> {
+  for await (const [thread, at] of store.range('quarantine')) yield [thread, decodeRow(at) as number]
 }
 
 // refused: <number, counting up> → proof
@@ -296,7 +311,7 @@ export function putPrekey(device: Hex, record: Uint8Array): Write {
   return { type: 'put', space: 'prekey', key: device, value: record }
 }
 
-// secret: prekey/<id>, thread/<thread>/<key id>, workspace/<epoch>, invite/<id>
+// secret: prekey/<id>, thread/<thread>/<key id>, workspace/<epoch>, invite/<id>, session/<hash of the token>
 
 export function putSecret(name: string, value: Uint8Array): Write {
   return { type: 'put', space: 'secret', key: name, value }
@@ -305,6 +320,28 @@ export function putSecret(name: string, value: Uint8Array): Write {
 export async function* readSecrets(store: Store, prefix: string): AsyncIterable<[rest: string, value: Uint8Array]> {
   for await (const [key, value] of store.range('secret', { gt: `${prefix}/`, lt: `${prefix}0` }))
     yield [key.slice(prefix.length + 1), value]
+}
+
+/** A session token, known by its hash. Times in ms. */
+export interface SessionRow {
+  readonly name: string
+  readonly scope: 'read' | 'write'
+  readonly createdAt: number
+  readonly usedAt: number | null
+  readonly expiresAt: number
+  readonly revokedAt: number | null
+}
+
+export function putSession(id: Hex, row: SessionRow): Write {
+  return putSecret(`session/${id}`, encodeJson(row))
+}
+
+export function dropSession(id: Hex): Write {
+  return { type: 'del', space: 'secret', key: `session/${id}` }
+}
+
+export async function* readSessions(store: Store): AsyncIterable<[id: Hex, row: SessionRow]> {
+  for await (const [id, value] of readSecrets(store, 'session')) yield [id, decodeJson(value) as SessionRow]
 }
 
 export function putBody(entry: Hex, sealed: Uint8Array): Write {

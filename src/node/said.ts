@@ -10,13 +10,21 @@ import {
   type Hex,
   INTENTS,
   type ProposedAction,
+  THREAD_ARTIFACTS_SIZE_BYTES_MAX,
 } from '../../protocol/index.ts'
 import { ApiError } from './api-error.ts'
 import type { AnnotateParams, CompleteParams, ContinueParams, NewHandoffParams, NewMessageParams } from './api.ts'
-import { toArtifact } from './artifacts.ts'
+import { contentInBody, type Outside, toArtifacts, withoutContent } from './artifacts.ts'
+
+/** What is said in a body, and the content of artifacts that it has no room for. */
+export interface Said<K extends BodyKind> {
+  readonly body: BodyOf<K>
+  readonly outside: Outside
+}
+type Carrying = 'create' | 'message' | 'complete' | 'revise'
 
 /** Each of these throws ApiError invalid_params, invalid_intent_payload or payload_too_large. */
-export function handoffBody(params: NewHandoffParams): BodyOf<'create'> {
+export function handoffBody(params: NewHandoffParams): Said<'create'> {
   const summary = textOf(params.message)
   if (summary.trim() === '') {
     throw new ApiError('invalid_params', 'The summary is empty.', {
@@ -25,27 +33,26 @@ export function handoffBody(params: NewHandoffParams): BodyOf<'create'> {
   }
   checkIntent(params)
   const { question, record, proposed_action: action } = params
-  return fitting('create', {
+  return saying('create', {
     summary,
-    artifacts: (params.artifacts ?? []).map(toArtifact),
+    artifacts: toArtifacts(params.artifacts),
     ...(record ? { record } : {}),
     ...(question === undefined ? {} : { question }),
     ...(action ? { proposed_action: actionBytes(action) } : {}),
   })
 }
 
-export function messageBody(params: NewMessageParams): BodyOf<'message'> {
+export function messageBody(params: NewMessageParams): Said<'message'> {
   const body = textOf(params.message)
   if (body.trim() === '') {
     throw new ApiError('invalid_params', 'The message is empty.', { hint: 'Say something, or read with view_thread.' })
   }
   const payload = params.payload === undefined ? {} : { payload: JSON.stringify(params.payload) }
-  return fitting('message', { body, ...payload, artifacts: (params.artifacts ?? []).map(toArtifact) })
+  return saying('message', { body, ...payload, artifacts: toArtifacts(params.artifacts) })
 }
 
-export function resultBody(params: CompleteParams): BodyOf<'complete'> {
-  const artifacts = (params.artifacts ?? []).map(toArtifact)
-  return fitting('complete', { result_summary: params.result_summary, artifacts })
+export function resultBody(params: CompleteParams): Said<'complete'> {
+  return saying('complete', { result_summary: params.result_summary, artifacts: toArtifacts(params.artifacts) })
 }
 
 export function reasonBody(kind: 'cancel' | 'approve', params: { reason?: string | undefined }): { reason: string } {
@@ -53,9 +60,8 @@ export function reasonBody(kind: 'cancel' | 'approve', params: { reason?: string
 }
 
 /** The whole of a revision: its record, and the artifacts that it adds to those it takes over. */
-export function revisionBody(params: ContinueParams, record: ContinuityRecord): BodyOf<'revise'> {
-  const artifacts = (params.artifacts ?? []).map(toArtifact)
-  return fitting('revise', { record, artifacts, note: params.note ?? '' })
+export function revisionBody(params: ContinueParams, record: ContinuityRecord): Said<'revise'> {
+  return saying('revise', { record, artifacts: toArtifacts(params.artifacts), note: params.note ?? '' })
 }
 
 export function annotationBody(
@@ -106,16 +112,46 @@ function actionBytes(action: ProposedAction): Uint8Array {
   return bytes
 }
 
+/** The smallest content that is taken out of a body: what describes it there takes about as much. */
+const OUTSIDE_SIZE_BYTES_MIN = 256
+const NOTHING = new Uint8Array(0)
+
+/** The body, with as much of its artifacts' content as there is room for: the largest ones lie outside of it. */
+function saying<K extends Carrying>(kind: K, body: BodyOf<K>): Said<K> {
+  const artifacts = [...body.artifacts]
+  const contents = artifacts.map((artifact) => contentInBody(artifact) ?? NOTHING)
+  let inside = contents.reduce((sum, { length }) => sum + length, 0)
+  if (inside > THREAD_ARTIFACTS_SIZE_BYTES_MAX) throw tooMuch(inside)
+  const outside = new Map<number, Uint8Array>()
+  const movable = [...contents.entries()]
+    .filter(([, { length }]) => length >= OUTSIDE_SIZE_BYTES_MIN)
+    .toSorted(([, a], [, b]) => b.length - a.length)
+  for (;;) {
+    // What is far too large is not encoded to be measured.
+    const size = inside > BODY_CONTENT_SIZE_BYTES_MAX ? inside : sizeIn(kind, { ...body, artifacts })
+    if (size <= BODY_CONTENT_SIZE_BYTES_MAX) return { body: { ...body, artifacts }, outside }
+    const [at, content] = movable.shift() ?? []
+    const artifact = at === undefined ? undefined : artifacts[at]
+    if (at === undefined || !content || !artifact) throw tooLarge(size)
+    outside.set(at, content)
+    artifacts[at] = withoutContent(artifact, content)
+    inside -= content.length
+  }
+}
+
 /** The body, if it has the shape of its kind and fits into one entry. */
 function fitting<K extends BodyKind>(kind: K, body: BodyOf<K>): BodyOf<K> {
-  let size: number
+  const size = sizeIn(kind, body)
+  if (size > BODY_CONTENT_SIZE_BYTES_MAX) throw tooLarge(size)
+  return body
+}
+
+function sizeIn<K extends BodyKind>(kind: K, body: BodyOf<K>): number {
   try {
-    size = encodeBody(kind, body).length
+    return encodeBody(kind, body).length
   } catch (error) {
     throw misshapen(kind, error instanceof Error ? error.message : String(error))
   }
-  if (size > BODY_CONTENT_SIZE_BYTES_MAX) throw tooLarge(size)
-  return body
 }
 
 function misshapen(what: string, why: string): ApiError {
@@ -127,10 +163,22 @@ function misshapen(what: string, why: string): ApiError {
 function tooLarge(size: number): ApiError {
   return new ApiError(
     'payload_too_large',
-    `This is ${size} bytes when encoded; text and artifacts of one entry together may be ${BODY_CONTENT_SIZE_BYTES_MAX}.`,
+    `This is ${size} bytes when encoded, without the content of its artifacts; the text of one entry may be ${BODY_CONTENT_SIZE_BYTES_MAX}.`,
     {
-      hint: 'Shorten it, send a link or a file_ref instead of the content, or split it over several messages.',
+      hint: 'Shorten it, put long text into a file artifact, or split it over several messages.',
       details: { limit: BODY_CONTENT_SIZE_BYTES_MAX, size: size },
+    },
+  )
+}
+
+/** More content than a thread may hold: of one call, or with what is there already. */
+export function tooMuch(size: number): ApiError {
+  return new ApiError(
+    'payload_too_large',
+    `The artifacts of this thread would hold ${size} bytes together; at most ${THREAD_ARTIFACTS_SIZE_BYTES_MAX} go into one thread.`,
+    {
+      hint: 'Name a commit with a file_ref, send a link, or hand off anew with parent_thread_id.',
+      details: { limit: THREAD_ARTIFACTS_SIZE_BYTES_MAX, size },
     },
   )
 }

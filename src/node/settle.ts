@@ -2,25 +2,30 @@
 import {
   type Hex,
   isBefore,
+  isOfKind,
   type Kind,
   type Node,
   PREVIEW_LENGTH_CHARS_MAX,
   receiptOf,
-  hash,
   textId,
 } from '../../protocol/index.ts'
 import { dropUnawaited, lacksForOthers } from './carry.ts'
 import { openSealed } from './contents.ts'
 import { cursorOf, factsOf, type Held, outboxOf, type Turn } from './held.ts'
 import { dropInbox, dropOutbox, putInbox, putOutbox, putThreadRow, type ThreadRow } from './rows.ts'
+import { markDue } from './search-due.ts'
+import { gistOf } from './search-similar.ts'
 import { createOf, missingBodies, sideOf, type Thread, threadDevices } from './threads.ts'
 import { stateOf } from './tracker.ts'
-import { memberOfDevice, ownMember } from './workspace.ts'
+import { boundMember, isRemoved, memberOfDevice } from './workspace.ts'
 
 /** Kinds that count as unread when another person's node wrote them. */
 const UNREAD: ReadonlySet<Kind> = new Set(['create', 'message', 'revise', 'complete'])
 /** Receipts and key changes move no thread up in the inbox. */
 const NO_NEWS: ReadonlySet<Kind> = new Set(['ack', 'wrap', 'fence'])
+
+/** Kinds that change nothing that can be searched. A key change may: the key may open what was here before. */
+const NO_WORDS: ReadonlySet<Kind> = new Set(['accept', 'ack', 'fence'])
 
 /** An entry that was just taken in, with its sealed body if that came along. */
 export interface Gained {
@@ -37,6 +42,7 @@ export function settle(held: Held, turn: Turn, thread: Thread, gained: readonly 
   const state = stateOf(thread.tracker, thread.graph)
   const next: ThreadRow = {
     ...row,
+    side: row.side ?? readerSide(held, thread),
     status: state.status,
     final: state.final,
     waitingFor: [...state.waitingFor],
@@ -44,7 +50,7 @@ export function settle(held: Held, turn: Turn, thread: Thread, gained: readonly 
     forked: [...thread.graph.forked],
     lacking: isLacking(held, thread),
   }
-  const me = ownMember(held.workspace)?.id
+  const me = boundMember(held.workspace)?.id
   for (const { node, sealed } of gained) {
     const { kind, dev } = node.entry.header
     const arrival = thread.arrivals.get(node.entry.id)
@@ -56,12 +62,24 @@ export function settle(held: Held, turn: Turn, thread: Thread, gained: readonly 
     if (!mine && UNREAD.has(kind) && next.side !== null) next.unread++
     if (sealed) applyPreview(thread, next, { node, sealed }, mine)
     // An own entry may come back from a peer after a part of the store was lost.
-    if (dev === held.workspace.key.public) fillOutbox(held, turn, thread, node)
+    if (dev === held.workspace.key.public) fillOutbox(held, turn, thread, { said: [node], to: threadDevices(thread) })
+    // A reader has yet to get what was said before the share.
+    if (isOfKind(node, 'share')) {
+      const said = thread.graph.byDevice.get(held.workspace.key.public) ?? []
+      fillOutbox(held, turn, thread, { said, to: node.entry.header.ctl.devices })
+    }
     clearOutbox(held, turn, thread, node)
   }
-  if (next.side === null) next.foreign = withForeign(held, row.foreign, gained)
+  next.foreign = next.side === null ? withForeign(held, row.foreign, gained) : []
   dropUnawaited(held, turn, thread)
   thread.row = next
+  if (gained.some(({ node }) => !NO_WORDS.has(node.entry.header.kind)))
+    markDue(
+      held,
+      turn,
+      thread,
+      gained.some(({ node }) => node.entry.header.dev === held.workspace.key.public),
+    )
   turn.writes.push(putThreadRow(thread.id, next))
   if (next.arrival !== row.arrival) {
     if (row.arrival > 0) turn.writes.push(dropInbox(row.arrival))
@@ -80,13 +98,15 @@ export function newRow(held: Held, thread: Thread): ThreadRow {
   if (!create) throw new Error('a thread has a create before it has a row')
   const { header } = create
   const sender = memberOfDevice(held.workspace, header.dev)?.id ?? ''
-  const me = ownMember(held.workspace)?.id
+  const me = boundMember(held.workspace)?.id
+  const side = sender === me ? 'out' : header.ctl.to === me ? 'in' : readerSide(held, thread)
   return {
     intent: header.ctl.intent,
     sender,
     senderDevice: header.dev,
     recipient: header.ctl.to,
-    side: sender === me ? 'out' : header.ctl.to === me ? 'in' : null,
+    // As long as it is quarantined, it is a thread that this node's member has no part in.
+    side: held.quarantined.has(thread.id) ? null : side,
     status: 'pending',
     final: false,
     waitingFor: [],
@@ -97,12 +117,16 @@ export function newRow(held: Held, thread: Thread): ThreadRow {
     unread: 0,
     read: 0,
     preview: null,
-    textHash: null,
+    gist: null,
     recovering: isLost(held, thread),
     forked: [],
     lacking: false,
     foreign: [],
   }
+}
+
+function readerSide(held: Held, thread: Thread): 'reader' | null {
+  return sideOf(thread, held.workspace.key.public) === 'reader' ? 'reader' : null
 }
 
 /** Whose entries they are: a member, or a device of nobody that is known. */
@@ -117,6 +141,11 @@ function withForeign(held: Held, before: ThreadRow['foreign'], gained: readonly 
     sizes.set(author, (sizes.get(author) ?? 0) + entry.envelope.length)
   }
   return [...sizes]
+}
+
+/** Whether own entries may be missing here, so that nothing may be written into the thread. */
+export function isRecovering(held: Held, thread: Thread): boolean {
+  return thread.row?.recovering ?? isLost(held, thread)
 }
 
 /** Whether own entries of a thread that comes from a peer may have been lost here, and not come back yet. */
@@ -142,10 +171,13 @@ export function applyPreview(
   let text: string | undefined
   if (opened.kind === 'create') {
     text = opened.body.summary
-    row.textHash = textHash(text)
+    row.gist = gistOf(text)
   } else if (opened.kind === 'message') text = opened.body.body
   else if (opened.kind === 'complete') text = opened.body.result_summary
-  if (text) row.preview = { text: firstChars(text, PREVIEW_LENGTH_CHARS_MAX), mine }
+  if (text) {
+    const device = gained.node.entry.header.dev
+    row.preview = { text: firstChars(text, PREVIEW_LENGTH_CHARS_MAX), mine, device }
+  }
 }
 
 /** The first `count` characters, never half of a surrogate pair. */
@@ -154,18 +186,34 @@ function firstChars(text: string, count: number): string {
   return cut.isWellFormed() ? cut : cut.slice(0, -1)
 }
 
-export function textHash(text: string): Hex {
-  return hash('payload', [text])
+/** Puts own entries into the outbox of each of the devices that has not acknowledged them. Receipts are not acknowledged in turn. */
+function fillOutbox(
+  held: Held,
+  turn: Turn,
+  thread: Thread,
+  { said, to }: { said: readonly Node[]; to: readonly Hex[] },
+): void {
+  for (const node of said.filter(({ entry }) => entry.header.kind !== 'ack')) {
+    const { id } = node.entry
+    for (const device of to) {
+      if (
+        device === held.workspace.key.public ||
+        isRemoved(held.workspace, device) ||
+        receiptOf(thread.graph, node, device)
+      )
+        continue
+      turn.writes.push(putOutbox(device, id, thread.id))
+      turn.after.push(() => outboxOf(held, device).set(id, thread.id))
+    }
+  }
 }
 
-/** Puts an own entry into the outbox of every other device of the thread that has not acknowledged it. Receipts are not acknowledged in turn. */
-function fillOutbox(held: Held, turn: Turn, thread: Thread, node: Node): void {
-  if (node.entry.header.kind === 'ack') return
-  const own = held.workspace.key.public
-  for (const device of threadDevices(thread)) {
-    if (device === own || receiptOf(thread.graph, node, device)) continue
-    turn.writes.push(putOutbox(device, node.entry.id, thread.id))
-    turn.after.push(() => outboxOf(held, device).set(node.entry.id, thread.id))
+/** A removed device is owed nothing any more. */
+export function dropOwedToRemoved(held: Held, turn: Turn): void {
+  for (const [device, items] of held.outbox) {
+    if (!isRemoved(held.workspace, device)) continue
+    for (const entry of items.keys()) turn.writes.push(dropOutbox(device, entry))
+    turn.after.push(() => held.outbox.delete(device))
   }
 }
 

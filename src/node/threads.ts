@@ -13,6 +13,8 @@ import {
   wholeSet,
 } from '../../protocol/index.ts'
 import type { Store } from '../store/store.ts'
+import { readMarks } from './chunk-rows.ts'
+import type { EntryContents } from './chunks.ts'
 import { type CarrierRow, getThreadRow, readCarriers, readEntries, readSecrets, type ThreadRow } from './rows.ts'
 import { emptyTracker, type Tracker, track } from './tracker.ts'
 
@@ -33,6 +35,10 @@ export interface Thread {
   readonly arrivals: Map<Hex, Arrival>
   /** Entries whose sealed body is here. */
   readonly bodies: Set<Hex>
+  /** Chunks of artifacts that are here. */
+  readonly chunks: Set<Hex>
+  /** What the artifacts of entries hold, as far as it was looked at. */
+  readonly contents: Map<Hex, EntryContents>
   /** Thread keys by the id of the create or wrap that introduced them. */
   readonly keys: Map<Hex, Uint8Array>
   /** Who keeps an own entry for others, by entry and place. */
@@ -43,6 +49,8 @@ export interface Thread {
 export interface Threads {
   /** The thread, empty where nothing of it is held. */
   load(id: Hex): Promise<Thread>
+  /** The thread as the store has it, in a copy of its own that is not kept. */
+  read(id: Hex): Promise<Thread>
   /** The thread of an entry, among those in memory. */
   threadOf(entry: Hex): Hex | undefined
   /** Keeps a thread that was just begun. */
@@ -67,6 +75,7 @@ export function createThreads(store: Store, log: RosterLog): Threads {
       }
       return thread
     },
+    read: (id) => readThread(store, log, id),
     threadOf(entry) {
       for (const thread of cached.values()) if (thread.graph.byId.has(entry)) return thread.id
       return undefined
@@ -87,6 +96,8 @@ export function emptyThread(id: Hex): Thread {
     tracker: emptyTracker(),
     arrivals: new Map(),
     bodies: new Set(),
+    chunks: new Set(),
+    contents: new Map(),
     keys: new Map(),
     carriers: new Map(),
     row: undefined,
@@ -110,6 +121,7 @@ async function readThread(store: Store, log: RosterLog, id: Hex): Promise<Thread
   withBody.forEach((entry, i) => {
     if (bodies[i]) thread.bodies.add(entry)
   })
+  for await (const [, chunk] of readMarks(store, 'present', id)) thread.chunks.add(chunk)
   for await (const [keyId, key] of readSecrets(store, `thread/${id}`)) thread.keys.set(keyId, key)
   for await (const [entry, { where, at, host }] of readCarriers(store, id))
     thread.carriers.set(entry, (thread.carriers.get(entry) ?? new Map<string, CarrierFact>()).set(where, { at, host }))

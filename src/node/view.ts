@@ -15,23 +15,23 @@ import {
 } from '../../protocol/index.ts'
 import {
   type ActionView,
-  type ArtifactListing,
   type Delivery,
   type EntryContent,
   type EntryView,
   type ThreadCommon,
   type ThreadView,
 } from './api.ts'
-import { artifactFacts, artifactLabels } from './artifacts.ts'
+import { artifactFacts } from './artifacts.ts'
 import { carriersOf } from './carriers.ts'
 import { type AnyBody, boundAction, openContent, type Opened } from './contents.ts'
 import type { Held } from './held.ts'
-import { partyOf, trustOf } from './membership.ts'
-import { type RecordOptions, recordParts } from './record-view.ts'
+import { memberView, partyOf } from './membership.ts'
+import { readersOf } from './readers.ts'
+import { artifactListing, type RecordOptions, recordParts } from './record-view.ts'
 import { content, isMine, timeText } from './shown.ts'
 import { createOf, receivedAt, sideOf, type Thread, threadDevices } from './threads.ts'
 import { stateOf } from './tracker.ts'
-import { deviceLabel, handleOf, memberOfDevice } from './workspace.ts'
+import { deviceLabel, handleOf, isRemoved, memberOfDevice } from './workspace.ts'
 
 export function commonView(held: Held, thread: Thread): ThreadCommon {
   const state = stateOf(thread.tracker, thread.graph)
@@ -141,9 +141,12 @@ async function entryView(held: Held, thread: Thread, node: Node, kind: ShownKind
     void: state.void.has(id),
     ...(header.kind === 'complete' ? { outcome: header.ctl.outcome } : {}),
     ...(header.kind === 'approve' ? { verdict: header.ctl.verdict } : {}),
+    ...(header.kind === 'share' ? { reader: handleOf(held.workspace, header.ctl.reader) } : {}),
     body: opened.state,
     ...(opened.state === 'ok' ? { content: content(mine, entryContent(thread, opened)) } : {}),
-    ...(opened.state === 'ok' ? { artifacts: artifactsOf(opened).map((artifact) => listing(artifact, id, mine)) } : {}),
+    ...(opened.state === 'ok'
+      ? { artifacts: artifactsOf(opened).map((artifact) => artifactListing(held, thread, { artifact, node })) }
+      : {}),
   }
 }
 
@@ -202,23 +205,22 @@ function artifactsOf(opened: Opened | AnyBody): readonly Artifact[] {
   return 'body' in opened && 'artifacts' in opened.body ? opened.body.artifacts : []
 }
 
-function listing(artifact: Artifact, entry: Hex, mine: boolean): ArtifactListing {
-  return { ...artifactFacts(artifact, entry), content: content(mine, artifactLabels(artifact)) }
-}
-
-/** The earliest artifact of the thread whose id is wanted, among those that can be read here. */
+/** The earliest artifact of the thread whose id is wanted, among those that can be read here; one whose content is here before any other. */
 export async function findArtifact(
   held: Held,
   thread: Thread,
   isWanted: (id: Hex) => boolean,
 ): Promise<{ artifact: Artifact; node: Node } | undefined> {
+  let found: { artifact: Artifact; node: Node } | undefined
   for (const node of thread.graph.nodes) {
     const artifact = artifactsOf(await openContent(held, thread, node.entry)).find((candidate) =>
       isWanted(artifactId(candidate)),
     )
-    if (artifact) return { artifact, node }
+    if (!artifact) continue
+    if (artifactFacts(thread, artifact, node.entry.id).here) return { artifact, node }
+    found ??= { artifact, node }
   }
-  return undefined
+  return found
 }
 
 async function actionView(held: Held, thread: Thread): Promise<ActionView | undefined> {
@@ -261,7 +263,7 @@ export async function threadView(
     intent: create.header.ctl.intent,
     side: row.side,
     from: partyOf(held, create.header.dev),
-    to: { handle: handleOf(held.workspace, to), trust: trustOf(held, to) },
+    to: memberView(held, to),
     created_at: timeText(create.header.ts),
     ...(parent === null ? {} : { parent_thread_id: textId('thread', parent) }),
     revision_id: revisionIds(thread)[0] ?? '',
@@ -275,6 +277,7 @@ export async function threadView(
     entries: page.entries,
     artifacts: page.entries.flatMap((entry) => entry.artifacts ?? []),
     state_digest: stateDigest(thread.graph, state),
+    readers: readersOf(held, thread),
     participants: threadDevices(thread).flatMap((device) => {
       const side = sideOf(thread, device)
       const member = memberOfDevice(held.workspace, device)
@@ -284,6 +287,8 @@ export async function threadView(
               handle: member ? handleOf(held.workspace, member.id) : 'unknown',
               device: deviceLabel(held.workspace, device),
               side,
+              removed: isRemoved(held.workspace, device),
+              fenced: thread.graph.byKind.fence.some(({ entry }) => entry.header.ctl.device === device),
             },
           ]
         : []

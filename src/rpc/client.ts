@@ -34,12 +34,14 @@ export type {
   HandoffResult,
   InboxItem,
   InboxPage,
+  MatchView,
   MessageResult,
   NodeEvent,
   Party,
   RecordView,
   RevisionView,
   SaidResult,
+  Scope,
   Teammate,
   ThreadCommon,
   ThreadView,
@@ -100,7 +102,7 @@ export interface RpcClient {
    * What happens on the node from now on; ends when `signal` is aborted.
    *
    * @param opened called when the node listens: nothing that happens later is missed
-   * @throws NodeNotRunning when the node goes away
+   * @throws NodeNotRunning when the node goes away, ApiError when it does not let this front end listen
    */
   events(signal?: AbortSignal, opened?: () => void): AsyncGenerator<NodeEvent>
   /** Lets go of idle connections. */
@@ -111,6 +113,8 @@ export interface RpcClientOptions {
   socketPath: string
   /** UUID of this front end's session. */
   session: string
+  /** Session token that binds it to less than its user may. */
+  token?: string | undefined
 }
 
 const answer = z.union([
@@ -129,7 +133,8 @@ const answer = z.union([
   }),
 ])
 
-export function createRpcClient({ socketPath, session }: RpcClientOptions): RpcClient {
+export function createRpcClient({ socketPath, session, token }: RpcClientOptions): RpcClient {
+  const identity = { 'relay-session': session, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) }
   const agent = new Agent({ keepAlive: true })
   let lastId = 0
 
@@ -137,7 +142,7 @@ export function createRpcClient({ socketPath, session }: RpcClientOptions): RpcC
     lastId += 1
     const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: lastId, method, params }))
     if (body.length > REQUEST_SIZE_BYTES_MAX) throw tooLarge('request', body.length, REQUEST_SIZE_BYTES_MAX)
-    const headers = { 'content-type': 'application/json', 'content-length': body.length, 'relay-session': session }
+    const headers = { ...identity, 'content-type': 'application/json', 'content-length': body.length }
     const response = await send({ method: 'POST', path: '/rpc', headers, body, agent, signal: options.signal })
     return readAnswer(await readText(response, options.signal))
   }
@@ -160,15 +165,16 @@ export function createRpcClient({ socketPath, session }: RpcClientOptions): RpcC
       const response = await send({
         method: 'GET',
         path: '/events',
-        headers: { 'relay-session': session },
+        headers: identity,
         agent: false,
         signal,
       })
+      if (response.statusCode !== 200) readAnswer(await readText(response, signal))
       opened?.()
       yield* parseEvents(response)
     } catch (error) {
       if (signal?.aborted === true) return
-      throw error instanceof NodeNotRunning ? error : gone(error)
+      throw error instanceof NodeNotRunning || error instanceof ApiError ? error : gone(error)
     }
     if (signal?.aborted !== true) throw gone()
   }

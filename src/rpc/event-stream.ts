@@ -8,15 +8,18 @@ const HEARTBEAT_MS = 15_000
 const BACKLOG_COUNT_MAX = 1000
 
 export interface EventStreams {
-  /** One stream for one listener; it starts with a comment, so that the listener knows that it is heard. */
-  open(): ReadableStream<Uint8Array>
+  /**
+   * One stream for one listener; it starts with a comment, so that the listener knows that it is heard.
+   * `check` throws once the listener may listen no longer, which ends the stream.
+   */
+  open(check?: () => void): ReadableStream<Uint8Array>
   closeAll(): void
 }
 
 export function eventStreams(api: Pick<NodeApi, 'onEvent'>, clock: Clock): EventStreams {
   const closers = new Set<() => void>()
 
-  function open(): ReadableStream<Uint8Array> {
+  function open(check: () => void = () => undefined): ReadableStream<Uint8Array> {
     let leave = () => {}
     return new ReadableStream<Uint8Array>(
       {
@@ -27,7 +30,7 @@ export function eventStreams(api: Pick<NodeApi, 'onEvent'>, clock: Clock): Event
             controller.close()
           }
           const write = (chunk: string) => {
-            if ((controller.desiredSize ?? 0) <= -BACKLOG_COUNT_MAX) close()
+            if ((controller.desiredSize ?? 0) <= -BACKLOG_COUNT_MAX || !passes(check)) close()
             else controller.enqueue(encoder.encode(chunk))
           }
           const forget = api.onEvent((event) => write(encodeEvent(event)))
@@ -47,6 +50,15 @@ export function eventStreams(api: Pick<NodeApi, 'onEvent'>, clock: Clock): Event
   }
 
   return { open, closeAll: () => closers.forEach((close) => close()) }
+}
+
+function passes(check: () => void): boolean {
+  try {
+    check()
+    return true
+  } catch {
+    return false
+  }
 }
 
 function encodeEvent(event: NodeEvent): string {

@@ -1,6 +1,12 @@
 /** From a schema's findings to the error that a caller can act on: it names the field and the rule. */
 import type * as z from 'zod'
-import { ARTIFACTS_COUNT_MAX, BODY_SIZE_BYTES_MAX, type Intent } from '../../protocol/index.ts'
+import {
+  ARTIFACT_SIZE_BYTES_MAX,
+  ARTIFACTS_COUNT_MAX,
+  BODY_SIZE_BYTES_MAX,
+  type Intent,
+  THREAD_ARTIFACTS_SIZE_BYTES_MAX,
+} from '../../protocol/index.ts'
 import { ApiError } from '../node/api-error.ts'
 
 /** A record has about so many fields that can all be wrong at once. */
@@ -113,10 +119,11 @@ export function checkIntent(params: { intent: Intent; proposed_action?: unknown;
 }
 
 /**
- * Refuses what cannot fit into one body, whatever its encoding: the UTF-8 bytes of all text, and the bytes that base64 stands for.
- * What passes may still be refused by the node, which measures the encoded body.
+ * Refuses what cannot be sent together, whatever its encoding: the UTF-8 bytes of all text, and the bytes that base64 stands for.
+ * The content of artifacts need not fit into the body, so it has bounds of its own. What passes may still be refused by the
+ * node, which measures the encoded body.
  *
- * @param content everything that would be sealed into one body
+ * @param content everything that would be said in one entry
  * @throws ApiError payload_too_large; details {field, limit, size} in bytes, or in items for a list of artifacts
  */
 export function checkSize(content: { artifacts?: readonly unknown[] | undefined; [field: string]: unknown }): void {
@@ -127,14 +134,24 @@ export function checkSize(content: { artifacts?: readonly unknown[] | undefined;
       details: { field: 'artifacts', limit: ARTIFACTS_COUNT_MAX, size: count },
     })
   }
-  const size = contentSize(content)
-  if (size > BODY_SIZE_BYTES_MAX) throw tooLarge(Object.keys(content).join(', '), size, BODY_SIZE_BYTES_MAX)
+  const { artifacts = [], ...text } = content
+  const size = contentSize(text)
+  if (size > BODY_SIZE_BYTES_MAX) throw tooLarge(Object.keys(text).join(', '), size, BODY_SIZE_BYTES_MAX)
+  const sizes = artifacts.map(contentSize)
+  for (const [i, held] of sizes.entries()) {
+    // What is not content is labels, which have to fit into the body.
+    const limit = ARTIFACT_SIZE_BYTES_MAX + BODY_SIZE_BYTES_MAX
+    if (held > limit) throw tooLarge(`artifacts[${i}]`, held, ARTIFACT_SIZE_BYTES_MAX)
+  }
+  const total = sizes.reduce((sum, held) => sum + held, 0)
+  const limit = THREAD_ARTIFACTS_SIZE_BYTES_MAX + BODY_SIZE_BYTES_MAX
+  if (total > limit) throw tooLarge('artifacts', total, THREAD_ARTIFACTS_SIZE_BYTES_MAX)
 }
 
 export function tooLarge(field: string, size: number | undefined, limit: number): ApiError {
   const measured = size === undefined ? `more than ${limit}` : String(size)
   return new ApiError('payload_too_large', `${field}: ${measured} bytes; at most ${limit} bytes fit`, {
-    hint: 'Shorten it, send it in parts with send_message, or name a commit with a file_ref artifact.',
+    hint: 'Shorten it, put long text into a file artifact, or name a commit with a file_ref artifact.',
     details: { field, limit, size: size ?? limit + 1 },
   })
 }

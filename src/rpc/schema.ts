@@ -1,6 +1,5 @@
 /** The methods of the local interface: what each takes, what it gives back, and which part of the node answers it. */
 import * as z from 'zod'
-import { ARTIFACT_READ_BYTES_MAX, INBOX_PAGE_COUNT_MAX, INBOX_WAIT_S_MAX } from '../../protocol/index.ts'
 import { ApiError } from '../node/api-error.ts'
 import type {
   AcceptParams,
@@ -9,8 +8,8 @@ import type {
   AnnotateResult,
   ArtifactParams,
   ArtifactSlice,
-  CancelParams,
   Caller,
+  CancelParams,
   CompleteParams,
   ContinueParams,
   ContinueResult,
@@ -28,26 +27,58 @@ import type {
   MessageResult,
   NewHandoffParams,
   NewMessageParams,
+  NewSession,
   NodeApi,
   NodeStatus,
   ResolveParams,
   ResolveResult,
   SaidResult,
+  RoleParams,
+  RoleResult,
+  Scope,
+  SessionListing,
+  SessionParams,
+  ShareParams,
+  ShareResult,
   Teammate,
   ThreadView,
+  TokenSession,
   VerdictParams,
   VerdictResult,
   WhoAmI,
-  WriteMetadata,
 } from '../node/api.ts'
-import { check, checkIntent, checkSize, invalidParams } from './refusals.ts'
+import { parseList } from './list-params.ts'
+import {
+  address,
+  addresses,
+  annotate,
+  anyParams,
+  by,
+  cancel,
+  exportThread,
+  getThread,
+  invite,
+  join,
+  listTeammates,
+  type NoParams,
+  noParams,
+  parseContinue,
+  parseSend,
+  parseUpdate,
+  readArtifact,
+  resolve,
+  session,
+  share,
+  verdict,
+} from './params.ts'
+import { REMOVAL_METHODS, type RemovalMethods } from './removal-methods.ts'
 import * as shapes from './shapes.ts'
 
 /** Versions of this interface that this program speaks; it grows when a front end and a node of different age could misunderstand each other. */
 export const INTERFACE_VERSIONS: VersionRange = { min: 1, max: 1 }
 
-/** Far above any call that could succeed: what is larger is not even read to its end. */
-export const REQUEST_SIZE_BYTES_MAX = 12 * 1024 * 1024
+/** Above any call that could succeed: 32 MiB as base64, or as text of which a half is escaped. What is larger is not even read to its end. */
+export const REQUEST_SIZE_BYTES_MAX = 64 * 1024 * 1024
 
 export interface VersionRange {
   min: number
@@ -69,11 +100,17 @@ export interface Hello {
 export type AcceptUpdate = AcceptParams & { status: 'accepted' }
 export type CompleteUpdate = CompleteParams & { status: 'completed' }
 type BootstrapListing = Awaited<ReturnType<NodeApi['listBootstrap']>>
-type NoParams = Record<string, never>
 type PingResult = Awaited<ReturnType<NodeApi['ping']>>
 
+/** What a caller may do, beside what its member's role allows. */
+export interface Access {
+  scope: Scope
+  /** There where it came with a token. */
+  session?: TokenSession
+}
+
 /** Method → parameters and result, as they travel. */
-export interface Methods {
+export interface Methods extends RemovalMethods {
   'message/send': { params: NewHandoffParams | NewMessageParams; result: HandoffResult | MessageResult }
   'tasks/get': { params: GetThreadParams; result: ThreadView }
   'tasks/list': { params: ListThreadsParams; result: InboxPage }
@@ -84,12 +121,11 @@ export interface Methods {
     result: { items: Teammate[]; next_cursor?: string }
   }
   'relay/hello': { params: Record<string, unknown>; result: Hello }
-  'relay/whoami': { params: NoParams; result: WhoAmI }
+  'relay/whoami': { params: NoParams; result: WhoAmI & Access }
   'relay/status': { params: NoParams; result: NodeStatus }
   /** pid: only if this process is still the node. */
   'relay/stop': { params: { pid?: number | undefined }; result: { stopping: true; pid: number } }
   'relay/artifact': { params: ArtifactParams; result: ArtifactSlice }
-  /** Bytes of the proof of a handoff; what they hold is a peer's, and is opened where it is written into files. */
   'relay/export': { params: ExportParams; result: ExportPage }
   'relay/continue': { params: ContinueParams; result: ContinueResult }
   'relay/annotate': { params: AnnotateParams; result: AnnotateResult }
@@ -103,6 +139,11 @@ export interface Methods {
   'relay/join': { params: JoinParams; result: JoinResult }
   'relay/approve': { params: VerdictParams; result: VerdictResult }
   'relay/reject': { params: VerdictParams; result: VerdictResult }
+  'relay/share': { params: ShareParams; result: ShareResult }
+  'relay/role': { params: RoleParams; result: RoleResult }
+  'relay/session-create': { params: SessionParams; result: NewSession }
+  'relay/sessions': { params: NoParams; result: { items: SessionListing[] } }
+  'relay/session-revoke': { params: { name: string }; result: SessionListing }
   'relay/ping': { params: { handle: string }; result: PingResult }
 }
 export type MethodName = keyof Methods
@@ -110,6 +151,8 @@ export type MethodName = keyof Methods
 /** What a method may reach: the node, and the process around it. */
 export interface Host {
   api: NodeApi
+  /** read: nobody writes by way of this node. */
+  scope: Scope
   hello(): Hello
   /** Ends the node once this call is answered. */
   stop(): { stopping: true; pid: number }
@@ -122,194 +165,26 @@ export interface Call<P> {
   signal: AbortSignal
 }
 
-interface Method<M extends MethodName> {
+/**
+ * What a call changes, which decides who may make it (access.ts): nothing; this member's own read
+ * mark; what is said in handoffs; this laptop, its process and who may use it; or what a human
+ * decides: who is in the workspace, who may read, what is approved.
+ */
+export type Change = 'nothing' | 'read mark' | 'handoffs' | 'laptop' | 'human'
+
+export interface Method<M extends MethodName> {
+  /** Of a method whose parameters decide it: what it changes with these. */
+  changes: Change | ((params: Methods[M]['params']) => Change)
   /** @throws ApiError invalid_params, invalid_intent_payload or payload_too_large */
   parse(params: unknown): Methods[M]['params']
   run(host: Host, call: Call<Methods[M]['params']>): Promise<Methods[M]['result']>
 }
 
-const metadata: z.ZodType<WriteMetadata | undefined> = z
-  .strictObject({
-    client_idempotency_key: z
-      .string()
-      .min(1)
-      .max(128)
-      .refine((key) => key.isWellFormed())
-      .optional(),
-  })
-  .optional()
-
-/** What all calls take that say something. */
-const saying = { allow_secrets: z.boolean().optional(), metadata }
-
-const message = z
-  .strictObject({
-    role: shapes.id.optional(),
-    parts: z.array(z.strictObject({ type: z.literal('text'), text: shapes.text })).min(1),
-  })
-  .refine((value) => value.parts.some((part) => part.text.trim() !== ''), 'must have a part with text in it')
-
-const newHandoff: z.ZodType<NewHandoffParams> = z.strictObject({
-  recipient: shapes.id,
-  intent: shapes.intent,
-  message,
-  artifacts: shapes.artifacts.optional(),
-  question: shapes.filledText.optional(),
-  proposed_action: shapes.proposedAction.optional(),
-  record: shapes.record.optional(),
-  parent_thread_id: shapes.id.optional(),
-  ...saying,
-})
-
-const newMessage: z.ZodType<NewMessageParams> = z.strictObject({
-  thread_id: shapes.id,
-  message,
-  payload: shapes.payload.optional(),
-  artifacts: shapes.artifacts.optional(),
-  ...saying,
-})
-
-const getThread: z.ZodType<GetThreadParams> = z.strictObject({
-  thread_id: shapes.id,
-  revision_id: shapes.id.optional(),
-  annotations: shapes.annotations.optional(),
-  compare_with: shapes.id.optional(),
-  cursor: shapes.cursor.optional(),
-  mark_read: z.boolean().optional(),
-})
-
-const listThreads: z.ZodType<ListThreadsParams> = z.strictObject({
-  status: z.array(shapes.status).optional(),
-  side: shapes.side.optional(),
-  cursor: shapes.cursor.optional(),
-  limit: z.int().min(1).max(INBOX_PAGE_COUNT_MAX).optional(),
-  wait_s: z.number().min(0).max(INBOX_WAIT_S_MAX).optional(),
-})
-
-const accept: z.ZodType<AcceptUpdate> = z.strictObject({
-  status: z.literal('accepted'),
-  thread_id: shapes.id,
-  expected_revision_id: shapes.id.optional(),
-  metadata,
-})
-
-const complete: z.ZodType<CompleteUpdate> = z.strictObject({
-  status: z.literal('completed'),
-  thread_id: shapes.id,
-  result_summary: shapes.filledText,
-  outcome: shapes.outcome.optional(),
-  artifacts: shapes.artifacts.optional(),
-  ...saying,
-})
-
-const cancel: z.ZodType<CancelParams> = z.strictObject({
-  thread_id: shapes.id,
-  reason: shapes.text.optional(),
-  ...saying,
-})
-
-const readArtifact: z.ZodType<ArtifactParams> = z.strictObject({
-  thread_id: shapes.id,
-  artifact_id: shapes.id,
-  offset: z.int().min(0).optional(),
-  max_bytes: z.int().min(1).max(ARTIFACT_READ_BYTES_MAX).optional(),
-})
-
-const continueHandoff: z.ZodType<ContinueParams> = z.strictObject({
-  thread_id: shapes.id,
-  expected_revision_id: shapes.expectedRevisions,
-  record: shapes.recordChanges,
-  artifacts: shapes.artifacts.optional(),
-  note: shapes.text.optional(),
-  resolves: shapes.annotationIds.optional(),
-  ...saying,
-})
-
-const annotate: z.ZodType<AnnotateParams> = z.strictObject({
-  thread_id: shapes.id,
-  revision_id: shapes.id,
-  body: shapes.filledText,
-  artifact_id: shapes.id.optional(),
-  selector: shapes.selector.optional(),
-  assignee: shapes.id.optional(),
-  ...saying,
-})
-
-const resolve: z.ZodType<ResolveParams> = z.strictObject({
-  thread_id: shapes.id,
-  annotation_id: shapes.id,
-  resolved_revision_id: shapes.id,
-  note: shapes.text.optional(),
-  ...saying,
-})
-
-const exportThread: z.ZodType<ExportParams> = z.strictObject({ thread_id: shapes.id, cursor: shapes.cursor.optional() })
-
-const verdict: z.ZodType<VerdictParams> = z.strictObject({
-  thread_id: shapes.id,
-  digest: z.string().refine((value) => /^[0-9a-f]{64}$/.test(value), 'must be the full digest: 64 characters 0-9 a-f'),
-  reason: shapes.text.optional(),
-  ...saying,
-})
-
-const invite: z.ZodType<InviteParams> = z.strictObject({
-  name: shapes.id,
-  expires_s: z.int().min(1).optional(),
-  standalone: z.boolean().optional(),
-})
-
-const listTeammates: z.ZodType<Methods['agents/list']['params']> = z.strictObject({
-  role: shapes.role.optional(),
-  cursor: shapes.cursor.optional(),
-})
-/** More than an address may have, so that the node says what is wrong with one that is too long. */
-const ADDRESS_LENGTH_CHARS_MAX = 2000
-const addresses = z.array(shapes.filledText.max(ADDRESS_LENGTH_CHARS_MAX)).min(1).max(64)
-const noParams: z.ZodType<NoParams> = z.strictObject({})
-/** The one lenient method: a front end from the future must be able to ask an old node how old it is. */
-const anyParams = z.record(z.string(), z.unknown())
-
-function by<T>(schema: z.ZodType<T>): (params: unknown) => T {
-  return (params) => check(schema, params)
-}
-
-function has(params: unknown, field: string): boolean {
-  return typeof params === 'object' && params !== null && Object.hasOwn(params, field)
-}
-
-function parseSend(params: unknown): NewHandoffParams | NewMessageParams {
-  if (has(params, 'recipient') && has(params, 'thread_id')) {
-    throw invalidParams([
-      { field: 'recipient', rule: 'and thread_id exclude each other: a new handoff, or a message in one' },
-    ])
-  }
-  if (has(params, 'thread_id')) {
-    const parsed = check(newMessage, params)
-    checkSize({ message: parsed.message.parts, payload: parsed.payload, artifacts: parsed.artifacts })
-    return parsed
-  }
-  if (!has(params, 'recipient')) {
-    throw invalidParams([{ field: 'recipient', rule: '(for a new handoff) or thread_id (for a message) is required' }])
-  }
-  const parsed = check(newHandoff, params)
-  checkIntent(parsed)
-  const { question, proposed_action, record, artifacts } = parsed
-  checkSize({ message: parsed.message.parts, artifacts, question, proposed_action, record })
-  return parsed
-}
-
-function parseUpdate(params: unknown): AcceptUpdate | CompleteUpdate {
-  const { status } = check(z.looseObject({ status: z.enum(['accepted', 'completed']) }), params)
-  if (status === 'accepted') return check(accept, params)
-  const parsed = check(complete, params)
-  checkSize({ result_summary: parsed.result_summary, artifacts: parsed.artifacts })
-  return parsed
-}
-
-function parseContinue(params: unknown): ContinueParams {
-  const parsed = check(continueHandoff, params)
-  checkSize({ record: parsed.record, artifacts: parsed.artifacts, note: parsed.note })
-  return parsed
+async function whoami({ api, scope }: Host, { caller }: Call<NoParams>): Promise<WhoAmI & Access> {
+  const me = await api.whoami()
+  const { bound } = caller
+  const reads = scope === 'read' || bound?.scope === 'read' || me.role === 'reader'
+  return { ...me, scope: reads ? 'read' : 'write', ...(bound ? { session: bound } : {}) }
 }
 
 async function stop(
@@ -324,16 +199,31 @@ async function stop(
   })
 }
 
+/** Sending what looks like a secret is a human's to decide. */
+function says(params: object): Change {
+  return 'allow_secrets' in params && params.allow_secrets === true ? 'human' : 'handoffs'
+}
+
 /** The table. Parsing is whole before anything of the node is asked. */
 export const METHODS: { readonly [M in MethodName]: Method<M> } = {
   'message/send': {
+    changes: says,
     parse: parseSend,
     run: ({ api }, { params, caller }) =>
       'recipient' in params ? api.sendHandoff(params, caller) : api.sendMessage(params, caller),
   },
-  'tasks/get': { parse: by(getThread), run: ({ api }, { params }) => api.getThread(params) },
-  'tasks/list': { parse: by(listThreads), run: ({ api }, { params, signal }) => api.listThreads(params, signal) },
+  'tasks/get': {
+    changes: ({ mark_read: marks }) => (marks === true ? 'read mark' : 'nothing'),
+    parse: by(getThread),
+    run: ({ api }, { params }) => api.getThread(params),
+  },
+  'tasks/list': {
+    changes: 'nothing',
+    parse: parseList,
+    run: ({ api }, { params, signal }) => api.listThreads(params, signal),
+  },
   'tasks/update': {
+    changes: says,
     parse: parseUpdate,
     run: ({ api }, { params, caller }) => {
       const { thread_id, metadata } = params
@@ -344,42 +234,135 @@ export const METHODS: { readonly [M in MethodName]: Method<M> } = {
       return api.complete({ thread_id, result_summary, outcome, artifacts, allow_secrets, metadata }, caller)
     },
   },
-  'tasks/cancel': { parse: by(cancel), run: ({ api }, { params, caller }) => api.cancel(params, caller) },
-  'agents/list': { parse: by(listTeammates), run: ({ api }, { params }) => api.listTeammates(params) },
-  'relay/hello': { parse: by(anyParams), run: async (host) => host.hello() },
-  'relay/whoami': { parse: by(noParams), run: ({ api }) => api.whoami() },
-  'relay/status': { parse: by(noParams), run: ({ api }) => api.status() },
-  'relay/stop': { parse: by(z.strictObject({ pid: z.int().optional() })), run: stop },
-  'relay/artifact': { parse: by(readArtifact), run: ({ api }, { params }) => api.readArtifact(params) },
-  'relay/export': { parse: by(exportThread), run: ({ api }, { params }) => api.exportThread(params) },
+  'tasks/cancel': {
+    changes: says,
+    parse: by(cancel),
+    run: ({ api }, { params, caller }) => api.cancel(params, caller),
+  },
+  'agents/list': {
+    changes: 'nothing',
+    parse: by(listTeammates),
+    run: ({ api }, { params }) => api.listTeammates(params),
+  },
+  'relay/hello': {
+    changes: 'nothing',
+    parse: by(anyParams),
+    run: async (host) => host.hello(),
+  },
+  'relay/whoami': {
+    changes: 'nothing',
+    parse: by(noParams),
+    run: whoami,
+  },
+  'relay/status': {
+    changes: 'nothing',
+    parse: by(noParams),
+    run: ({ api }) => api.status(),
+  },
+  'relay/stop': {
+    changes: 'laptop',
+    parse: by(z.strictObject({ pid: z.int().optional() })),
+    run: stop,
+  },
+  'relay/artifact': {
+    changes: 'nothing',
+    parse: by(readArtifact),
+    run: ({ api }, { params, signal }) => api.readArtifact(params, signal),
+  },
+  'relay/export': {
+    changes: 'nothing',
+    parse: by(exportThread),
+    run: ({ api }, { params }) => api.exportThread(params),
+  },
   'relay/continue': {
+    changes: says,
     parse: parseContinue,
     run: ({ api }, { params, caller }) => api.continueHandoff(params, caller),
   },
-  'relay/annotate': { parse: by(annotate), run: ({ api }, { params, caller }) => api.annotate(params, caller) },
-  'relay/resolve': { parse: by(resolve), run: ({ api }, { params, caller }) => api.resolve(params, caller) },
-  'relay/invite': { parse: by(invite), run: ({ api }, { params }) => api.invite(params) },
-  'relay/invites': { parse: by(noParams), run: ({ api }) => api.listInvites() },
+  'relay/annotate': {
+    changes: says,
+    parse: by(annotate),
+    run: ({ api }, { params, caller }) => api.annotate(params, caller),
+  },
+  'relay/resolve': {
+    changes: says,
+    parse: by(resolve),
+    run: ({ api }, { params, caller }) => api.resolve(params, caller),
+  },
+  'relay/invite': {
+    changes: 'human',
+    parse: by(invite),
+    run: ({ api }, { params }) => api.invite(params),
+  },
+  'relay/invites': {
+    changes: 'nothing',
+    parse: by(noParams),
+    run: ({ api }) => api.listInvites(),
+  },
   'relay/invite-revoke': {
+    changes: 'human',
+
     parse: by(z.strictObject({ invite_id: shapes.id })),
     run: ({ api }, { params }) => api.revokeInvite(params),
   },
-  'relay/bootstrap': { parse: by(noParams), run: ({ api }) => api.listBootstrap() },
+  ...REMOVAL_METHODS,
+  'relay/bootstrap': {
+    changes: 'nothing',
+    parse: by(noParams),
+    run: ({ api }) => api.listBootstrap(),
+  },
   'relay/bootstrap-use': {
+    changes: 'human',
+
     parse: by(z.strictObject({ addresses })),
     run: ({ api }, { params }) => api.useBootstrap(params),
   },
   'relay/bootstrap-drop': {
-    parse: by(z.strictObject({ address: shapes.filledText.max(ADDRESS_LENGTH_CHARS_MAX) })),
+    changes: 'human',
+
+    parse: by(z.strictObject({ address })),
     run: ({ api }, { params }) => api.dropBootstrap(params),
   },
   'relay/join': {
-    parse: by(z.strictObject({ code: shapes.filledText.max(2000), bootstrap: addresses.optional() })),
+    changes: 'laptop',
+
+    parse: by(join),
     run: ({ api }, { params, signal }) => api.join(params, signal),
   },
-  'relay/approve': { parse: by(verdict), run: ({ api }, { params, caller }) => api.approve(params, caller) },
-  'relay/reject': { parse: by(verdict), run: ({ api }, { params, caller }) => api.reject(params, caller) },
+  'relay/approve': {
+    changes: 'human',
+    parse: by(verdict),
+    run: ({ api }, { params, caller }) => api.approve(params, caller),
+  },
+  'relay/reject': {
+    changes: 'human',
+    parse: by(verdict),
+    run: ({ api }, { params, caller }) => api.reject(params, caller),
+  },
+  'relay/share': {
+    changes: 'human',
+    parse: by(share),
+    run: ({ api }, { params, caller }) => api.share(params, caller),
+  },
+  'relay/role': {
+    changes: 'human',
+    parse: by(z.strictObject({ handle: shapes.id, role: shapes.role })),
+    run: ({ api }, { params }) => api.setRole(params),
+  },
+  'relay/session-create': {
+    changes: 'laptop',
+    parse: by(session),
+    run: ({ api }, { params }) => api.createSession(params),
+  },
+  'relay/sessions': { changes: 'nothing', parse: by(noParams), run: ({ api }) => api.listSessions() },
+  'relay/session-revoke': {
+    changes: 'laptop',
+    parse: by(z.strictObject({ name: shapes.id })),
+    run: ({ api }, { params }) => api.revokeSession(params),
+  },
   'relay/ping': {
+    changes: 'nothing',
+
     parse: by(z.strictObject({ handle: shapes.id })),
     run: ({ api }, { params, signal }) => api.ping(params, signal),
   },
@@ -389,12 +372,23 @@ export function isMethod(name: string): name is MethodName {
   return Object.hasOwn(METHODS, name)
 }
 
-/** Runs one call. A method's parameters and its runner belong together, which only the generic parameter says. */
+/** A call before it was looked at. */
+export interface RawCall {
+  params: unknown
+  /** Whoever calls, if it may make such a change. Throws ApiError unauthenticated or forbidden. */
+  admit(name: MethodName, change: Change): Promise<Caller>
+  signal: AbortSignal
+}
+
+/** Runs one call: schema, then credential, then the node. A method's parameters and its runner belong together, which only the generic parameter says. */
 export async function runMethod<M extends MethodName>(
   name: M,
   host: Host,
-  call: Call<unknown>,
+  { params: raw, admit, signal }: RawCall,
 ): Promise<Methods[M]['result']> {
   const method: Method<M> = METHODS[name]
-  return method.run(host, { ...call, params: method.parse(call.params) })
+  const params = method.parse(raw)
+  const { changes } = method
+  const caller = await admit(name, typeof changes === 'function' ? changes(params) : changes)
+  return method.run(host, { params, caller, signal })
 }

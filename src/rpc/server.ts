@@ -8,11 +8,20 @@ import { bodyLimit } from 'hono/body-limit'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import * as z from 'zod'
 import { ApiError, type ErrorObject } from '../node/api-error.ts'
-import type { NodeApi } from '../node/api.ts'
+import type { Caller, NodeApi, Scope } from '../node/api.ts'
 import type { System } from '../system.ts'
+import { requireAccess, sessionOfHeader } from './access.ts'
 import { eventStreams } from './event-stream.ts'
 import { tooLarge } from './refusals.ts'
-import { type Host, INTERFACE_VERSIONS, isMethod, REQUEST_SIZE_BYTES_MAX, runMethod } from './schema.ts'
+import {
+  type Change,
+  type Host,
+  INTERFACE_VERSIONS,
+  isMethod,
+  type MethodName,
+  REQUEST_SIZE_BYTES_MAX,
+  runMethod,
+} from './schema.ts'
 import { clearSocket, isPipe } from './socket.ts'
 import { uuidV4 } from './uuid.ts'
 
@@ -26,6 +35,8 @@ export interface RpcServerOptions {
   /** Of the program, like 0.1.0. */
   version: string
   system: System
+  /** What this node may do at all; read: nobody writes by way of it. Default: write. */
+  scope?: Scope
   /** Called once a `relay/stop` has been answered: ends the node. */
   onStop: () => void
 }
@@ -53,7 +64,7 @@ const envelope = z.object({
 const uuid = z.guid()
 
 export function createRpcServer(options: RpcServerOptions): RpcServer {
-  const { api, socketPath, version, system } = options
+  const { api, socketPath, version, system, scope = 'write' } = options
   const startedAt = system.clock.now()
   const events = eventStreams(api, system.clock)
   const sessions = new WeakMap<Socket, string>()
@@ -100,6 +111,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   function hostFor(c: Context<Env>): Host {
     return {
       api,
+      scope,
       hello: () => ({
         name: 'relay-node',
         version,
@@ -112,6 +124,14 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
         return { stopping: true, pid: process.pid }
       },
     }
+  }
+
+  /** Whoever calls, with what its token binds it to. Who the node is may be asked with any token, or a wrong one. */
+  async function admitted(c: Context<Env>, session: string, [name, change]: [MethodName, Change]): Promise<Caller> {
+    if (name === 'relay/hello') return { session }
+    const bound = sessionOfHeader(c.req.header('authorization'), api)
+    await requireAccess({ api, scope, bound }, change)
+    return bound ? { session, bound } : { session }
   }
 
   async function rpc(c: Context<Env>): Promise<Response> {
@@ -128,7 +148,11 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       const session = sessionOf(c)
       if (!isMethod(method)) throw unknownMethod(method)
       const signal = AbortSignal.any([hungUp.signal, stopping.signal])
-      const result = await runMethod(method, hostFor(c), { params: request.params ?? {}, caller: { session }, signal })
+      const result = await runMethod(method, hostFor(c), {
+        params: request.params ?? {},
+        admit: (...call) => admitted(c, session, call),
+        signal,
+      })
       return isNotification ? c.body(null, 204) : c.json({ jsonrpc: '2.0', id, result })
     } catch (error) {
       if (hungUp.signal.aborted) return c.body(null, 204)
@@ -182,9 +206,12 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     }),
     rpc,
   )
-  app.get('/events', (c) =>
-    c.body(events.open(), 200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' }),
-  )
+  app.get('/events', (c) => {
+    const credential = c.req.header('authorization')
+    const authenticate = () => void sessionOfHeader(credential, api)
+    authenticate()
+    return c.body(events.open(authenticate), 200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+  })
   app.notFound((c) =>
     failure(
       c,

@@ -5,8 +5,10 @@ import {
   CONSTRAINT_KINDS,
   DECISION_STATUSES,
   INTENTS,
+  MEMBER_KINDS,
   OUTCOMES,
   type ProposedAction,
+  ROLES,
 } from '../../protocol/index.ts'
 import type { ArtifactInput } from '../node/api.ts'
 
@@ -28,8 +30,10 @@ export const cursor = filledText.max(CURSOR_LENGTH_CHARS_MAX)
 export const intent = z.enum(INTENTS)
 export const outcome = z.enum(OUTCOMES)
 export const status = z.enum(['pending', 'accepted', 'completed', 'cancelled'])
-export const side = z.enum(['in', 'out'])
-export const role = z.enum(['member', 'reader'])
+export const side = z.enum(['in', 'out', 'reader'])
+export const role = z.enum(ROLES)
+export const memberKind = z.enum(MEMBER_KINDS)
+export const scope = z.enum(['read', 'write'])
 export const annotations = z.enum(['open', 'all'])
 
 const base64 = z
@@ -50,7 +54,10 @@ const artifact = z.discriminatedUnion(
         type: z.literal('file_diff'),
         path: filledText.describe('Path from the root of the repository'),
         diff: text.describe('Unified diff, as `git diff` prints it'),
-        base_commit: text.optional(),
+        repo: text
+          .describe('Id of the first commit of the repository, as `git rev-list --max-parents=0 HEAD`')
+          .optional(),
+        base_commit: text.describe('Full id of the commit that it applies to').optional(),
       })
       .describe('A change to a file'),
     z

@@ -6,21 +6,26 @@
  * Every method may fail with a {@link StoreError}.
  */
 
-/** The spaces of the store. Entries, bodies, rosters, prekeys and secrets are the truth; the rest can be rebuilt from them or is local memory. */
+/** The spaces of the store. Entries, bodies, chunks, rosters, prekeys and secrets are the truth; the rest can be rebuilt from them or is local memory. */
 export const SPACES = [
   'meta', // start counter, local marks
   'entry', // <thread> <arrival>: an entry exactly as received
   'body', // <entry>: a sealed body exactly as received
+  'chunk', // <thread> <chunk>: a sealed chunk of an artifact exactly as received
   'roster', // <position>: roster entries as received
   'prekey', // <device>: newest prekey record
   'secret', // private halves, thread keys, workspace keys
   'thread', // <thread>: summary for listing
   'inbox', // <arrival>: threads in order of their newest arrival
   'outbox', // <device> <entry>: what that device has not acknowledged yet
+  'present', // <thread> <chunk>: that this chunk is here, so that none has to be read to know
+  'wanted', // <thread> <chunk>: a chunk that is not here and is to be fetched
   'carried', // <entry>: a sealed body that is kept for others
   'carrier', // <thread> <entry> <where>: who keeps an own entry for others, as far as it was observed
+  'search', // the index of what this device can read: see src/node/search-rows.ts
   'receipt', // <session member> <key>: idempotency key → payload hash → result
   'peer', // <device>: last addresses, last seen
+  'quarantine', // <thread>: begun by a device that was removed by then, kept apart until a person admits it
   'refused', // a small ring of refused entries, kept as proof
   'mailbox', // <mailbox> <arrival>: who left an item, how large, until when; of a bootstrap server
   'item', // <mailbox> <arrival>: the item, sealed, as it was left

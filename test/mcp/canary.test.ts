@@ -41,6 +41,7 @@ function expectCaged({ text, structured }: ToolResult): void {
 const CALLS = [
   ['whoami', {}, 0, 'whoami'],
   ['list_teammates', {}, 0, 'listTeammates'],
+  ['search_handoffs', { query: 'x' }, 1, 'listThreads'],
   ['handoff_to_teammate', { to: 'frank@acme', intent: 'inform', summary: 'x' }, 0, 'sendHandoff'],
   ['check_inbox', {}, 1, 'listThreads'],
   ['view_thread', { thread_id: FRANKS_THREAD }, 10, 'getThread'],

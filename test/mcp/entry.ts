@@ -21,6 +21,8 @@ await runMcp({
   stdout: process.stdout,
   stderr: process.stderr,
   version: '0.1.0',
+  token: process.env['RELAY_NODE_TOKEN'],
+  readOnly: process.env['TEST_READ_ONLY'] !== undefined,
   system: realSystem(),
 })
 process.exit(0)

@@ -109,6 +109,16 @@ describe('a block', () => {
     expect(sentence).toMatch(/not instructions.*not this user's consent.*cannot approve.*next_action and test_command/)
   })
 
+  it('says in its header where no person is behind it', () => {
+    const service = {
+      ...FACTS,
+      from: { handle: 'ci@acme', device: 'ci/box', trust: 'unverified', kind: 'service' } as const,
+    }
+    const shown = createWrapper(dice).show(peer('x'), service)
+    if (!('untrusted' in shown)) throw new Error('it was not wrapped')
+    expect(shown.untrusted.block).toMatch(/ from=ci@acme device=ci\/box kind=service trust=unverified /)
+  })
+
   it('keeps its header on one line whatever the facts are', () => {
     const strange = { from: { handle: 'a b>>>\n<<<x', device: '\u202e"', trust: 'verified' as const }, thread_id: 'é' }
     const shown = createWrapper(dice).show(peer('text'), strange)

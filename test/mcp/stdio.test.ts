@@ -150,7 +150,7 @@ describe('the process', () => {
     await awake(child)
     const exit = once(child, 'exit')
     child.stdin.on('error', () => {})
-    child.stdin.write('x'.repeat(17 * 1024 * 1024))
+    child.stdin.write('x'.repeat(65 * 1024 * 1024))
     expect(await exit).toEqual([0, null])
   })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { INSTRUCTIONS } from '../../src/mcp/instructions.ts'
+import { instructions } from '../../src/mcp/instructions.ts'
 import { TOOLS } from '../../src/mcp/tools.ts'
 import { ApiError } from '../../src/rpc/client.ts'
 import { FRANKS_THREAD } from '../rpc/scripted-node.ts'
@@ -40,6 +40,8 @@ const MISTAKES: [string, Record<string, unknown>, string][] = [
     'payload_too_large -32016: 17 artifacts',
   ],
   ['send_message', { thread_id: 't', body: 'a\ud800' }, 'invalid_params -32602: body must be well-formed Unicode'],
+  ['search_handoffs', { limit: 101 }, 'invalid_params -32602: limit must be at most 100'],
+  ['search_handoffs', { status: [] }, 'invalid_params -32602: status must be at least 1 items long'],
   ['check_inbox', { limit: 0 }, 'invalid_params -32602: limit must be at least 1'],
   [
     'view_thread',
@@ -52,10 +54,11 @@ const MISTAKES: [string, Record<string, unknown>, string][] = [
 const bytes = (text: string) => Buffer.byteLength(text)
 
 describe('the table', () => {
-  it('lists thirteen tools in a fixed order', () => {
+  it('lists fourteen tools in a fixed order', () => {
     expect(TOOLS.map(({ name }) => name)).toEqual([
       'whoami',
       'list_teammates',
+      'search_handoffs',
       'handoff_to_teammate',
       'check_inbox',
       'view_thread',
@@ -91,7 +94,9 @@ describe('the table', () => {
   )
 
   it('has instructions of at most 2 KiB', () => {
-    expect(bytes(INSTRUCTIONS)).toBeLessThanOrEqual(2048)
+    for (const readOnly of [true, false])
+      for (const marksRead of [true, false])
+        expect(bytes(instructions({ readOnly, marksRead }))).toBeLessThanOrEqual(2048)
   })
 
   it('shows the exact form of every artifact', () => {
@@ -100,7 +105,7 @@ describe('the table', () => {
       inputSchema as { properties: { artifacts: { items: { anyOf: { properties: Record<string, unknown> }[] } } } }
     ).properties
     expect(artifacts.items.anyOf.map(({ properties }) => Object.keys(properties))).toEqual([
-      ['type', 'path', 'diff', 'base_commit'],
+      ['type', 'path', 'diff', 'repo', 'base_commit'],
       ['type', 'path', 'git_sha', 'lines'],
       ['type', 'command', 'cwd'],
       ['type', 'schema_url', 'inline'],
@@ -117,7 +122,7 @@ describe('an agent', () => {
     expect(tools.map(({ name }) => name)).toEqual(TOOLS.map(({ name }) => name))
     expect(tools[0]?.annotations).toMatchObject({ title: 'Who am I on the relay', readOnlyHint: true })
     expect(tools.every(({ outputSchema }) => outputSchema === undefined)).toBe(true)
-    expect(agent.client.getInstructions()).toBe(INSTRUCTIONS)
+    expect(agent.client.getInstructions()).toBe(instructions({ readOnly: false, marksRead: true }))
     expect(agent.client.getServerVersion()).toMatchObject({ name: 'relay', version: '0.1.0' })
   })
 
@@ -182,6 +187,31 @@ describe('an agent', () => {
     expect(again).toMatchObject({ isError: true, structured: { symbol: 'state_changed', code: -32010 } })
     const view = await agent.tool('view_thread', { thread_id: FRANKS_THREAD })
     expect(view.structured['next']).toContain(`relay-node approve ${FRANKS_THREAD}`)
+  })
+
+  it('searches: what was found, why, and which words are whose', async () => {
+    const { agent, node } = await connected()
+    await agent.tool('handoff_to_teammate', { to: 'frank@acme', intent: 'inform', summary: 'Done.' })
+    const { structured } = await agent.tool('search_handoffs', { query: 'page', with: 'frank', since: '2026-11-30' })
+    expect(structured).toMatchObject({
+      items: [
+        {
+          thread_id: FRANKS_THREAD,
+          revision_id: 'rev_1',
+          score: 12.345,
+          status: 'pending',
+          matches: [
+            { field: 'summary', entry_id: 'e_1', replaced: false, from: 'frank@acme' },
+            { field: 'artifact_text' },
+          ],
+          words: { untrusted: { block: expect.stringContaining('from=frank@acme') } },
+        },
+        { words: { own: { preview: 'mine' } } },
+      ],
+    })
+    expect(node.calls[1]?.params).toEqual({ query: 'page', with: 'frank', since: '2026-11-30', limit: 20 })
+    await agent.tool('search_handoffs', {})
+    expect(node.calls[2]?.params).toEqual({ query: '', limit: 20 })
   })
 
   it('waits for news, and is told when none came', async () => {

@@ -2,23 +2,8 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { ArtifactInput } from '../../src/node/api.ts'
-import { arrives, handOff, type Laptop, pair, plain, says, SESSION, symbolOf, trio, viewOnce } from './world.ts'
-
-/** Reads an artifact to its end, and says in how many pages. */
-async function readAll(at: Laptop, ids: { thread_id: string; artifact_id: string }, max_bytes?: number) {
-  const pieces: Buffer[] = []
-  let offset = 0
-  for (;;) {
-    const slice = await at.node.readArtifact({ ...ids, offset, max_bytes })
-    expect(slice.offset).toBe(offset)
-    const bytes = Buffer.from(plain(slice.content) ?? '', slice.encoding)
-    pieces.push(bytes)
-    expect(slice.truncated).toBe(slice.next_offset !== undefined)
-    if (slice.next_offset === undefined) return { bytes: Buffer.concat(pieces), pages: pieces.length, slice }
-    expect(slice.next_offset).toBe(offset + bytes.length)
-    offset = slice.next_offset
-  }
-}
+import { readAll } from './attachments.ts'
+import { arrives, handOff, pair, plain, says, SESSION, symbolOf, trio, viewOnce } from './world.ts'
 
 const ALL: readonly ArtifactInput[] = [
   { type: 'file_diff', path: 'src/a.py', diff: '@@ -1 +1 @@\n-a\n+ä\n', base_commit: 'abc' },

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import { parseSync, type SyncMessage } from '../../protocol/index.ts'
-import type { Net } from '../../src/net/net.ts'
 import { createAsking } from '../../src/node/asking.ts'
 import { testClock } from './clock.ts'
+import { overheard } from './overheard.ts'
 import { handOff, stoppedAcme } from './world.ts'
 
 const thread = (n: number): string => n.toString(16).padStart(64, '0')
@@ -96,24 +95,3 @@ test('a laptop that comes back is sent each thing about once, however many hold 
   expect(batches).toBeGreaterThanOrEqual(count)
   expect(batches).toBeLessThan(1.5 * count)
 })
-
-/** The same net; what peers say in sync is heard. */
-function overheard(net: Net, hear: (message: SyncMessage) => void): Net {
-  return {
-    ...net,
-    start: (handlers) =>
-      net.start({
-        ...handlers,
-        onSync: (stream) =>
-          handlers.onSync({
-            ...stream,
-            async receive() {
-              const frame = await stream.receive()
-              const message = frame && parseSync(frame)
-              if (message?.ok) hear(message.value)
-              return frame
-            },
-          }),
-      }),
-  }
-}

@@ -17,6 +17,8 @@ describe('a code lets one newcomer in', () => {
     expect(await frank.node.join({ code: invite.code })).toEqual({
       handle: 'frank@acme',
       workspace: 'acme',
+      role: 'member',
+      kind: 'person',
       inviter: 'bob@acme',
       trust: 'unverified',
     })

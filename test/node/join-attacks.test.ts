@@ -31,7 +31,8 @@ describe('whoever stands in between', () => {
       if (!ask?.ok || ask.value.t !== 'ask') return
       asked.push(ask.value.key)
       const proof = 'ab'.repeat(32)
-      await stream.send(encodeJoin({ t: 'offer', ws: proof, invite: proof, owner: mallory.device, proof }))
+      const offered = { role: 'member', kind: 'person', owner: mallory.device, proof } as const
+      await stream.send(encodeJoin({ t: 'offer', ws: proof, invite: proof, ...offered }))
       expect(await stream.receive()).toBeUndefined()
     })
     mallory.setJoinOpen(true)

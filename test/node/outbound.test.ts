@@ -138,3 +138,47 @@ test('of many news on one thread the last is told', async () => {
   out.end()
   await running
 })
+
+function chunks(count: number) {
+  return async function* (): AsyncIterable<SyncMessage> {
+    for (let n = 0; n < count; n++) yield { t: 'chunks', th: id(8), items: [[id(n), new Uint8Array(0)]] }
+  }
+}
+
+test('of 32 MiB in chunks two are under way, and whatever else there is to say goes between them', async () => {
+  const peer = recorder()
+  const out = outboundTo(peer)
+  const running = out.run()
+  out.give(chunks(128))
+  await peer.reached(2)
+  await settled()
+  expect(peer.kinds()).toEqual(['chunks', 'chunks'])
+  out.answer('a', batches(3))
+  out.tell(id(3), [id(4)])
+  await peer.reached(5)
+  await settled()
+  // Four batches in all, and news waits for none of them.
+  expect(peer.kinds().slice(2)).toEqual(['entries', 'entries', 'heads'])
+  out.taken()
+  await peer.reached(6)
+  await settled()
+  expect(peer.kinds().slice(5)).toEqual(['entries'])
+  for (let n = 0; n < 5; n++) out.taken()
+  await peer.reached(8)
+  await settled()
+  expect(peer.kinds().slice(6)).toEqual(['chunks', 'chunks'])
+  out.end()
+  await running
+})
+
+test('a peer cannot pile up wishes for chunks that it does not take', async () => {
+  const peer = recorder()
+  const out = outboundTo(peer)
+  const running = out.run()
+  for (let n = 0; n < 300; n++) out.give(chunks(1))
+  await settled()
+  expect(peer.sent.length).toBe(2)
+  expect(peer.aborted()).toBe('asks for more than it takes')
+  out.end()
+  await running
+})

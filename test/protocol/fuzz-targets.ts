@@ -210,7 +210,7 @@ const syncs = [
 ]
 const joins: JoinMessage[] = [
   { t: 'ask', v: 1, key: ID, device: ID, nonce: ID },
-  { t: 'offer', ws: ID, invite: ID, owner: ID, proof: ID },
+  { t: 'offer', ws: ID, invite: ID, role: 'member', kind: 'person', owner: ID, proof: ID },
   { t: 'claim', device_name: 'xps', prekey: prekey.bytes, invite_signature: ID + ID, device_signature: ID + ID },
   { t: 'welcome', roster: [new Uint8Array(9)], prekeys: [prekey.bytes], last: true },
   { t: 'refused', reason: 'used' },

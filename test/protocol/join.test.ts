@@ -7,7 +7,7 @@ const BYTES = Uint8Array.of(1)
 
 const MESSAGES: readonly JoinMessage[] = [
   { t: 'ask', v: 1, key: ID, device: ID, nonce: ID },
-  { t: 'offer', ws: ID, invite: ID, owner: ID, proof: ID },
+  { t: 'offer', ws: ID, invite: ID, role: 'member', kind: 'person', owner: ID, proof: ID },
   { t: 'claim', device_name: 'laptop', prekey: BYTES, invite_signature: SIGNATURE, device_signature: SIGNATURE },
   { t: 'welcome', roster: [BYTES], prekeys: [], last: true },
   ...JOIN_REFUSALS.map((reason) => ({ t: 'refused' as const, reason })),

@@ -166,7 +166,7 @@ describe('the grammars have the keys of the code', () => {
   const ID = 'ab'.repeat(32)
   const JOIN_MESSAGES: readonly JoinMessage[] = [
     { t: 'ask', v: 1, key: ID, device: ID, nonce: ID },
-    { t: 'offer', ws: ID, invite: ID, owner: ID, proof: ID },
+    { t: 'offer', ws: ID, invite: ID, role: 'member', kind: 'person', owner: ID, proof: ID },
     { t: 'claim', device_name: 'a', prekey: new Uint8Array(0), invite_signature: '', device_signature: '' },
     { t: 'welcome', roster: [], prekeys: [], last: true },
     { t: 'refused', reason: 'busy' },

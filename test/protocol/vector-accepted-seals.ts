@@ -284,7 +284,7 @@ const GOSSIP: typeof SYNC = [
 ]
 const JOIN: typeof SYNC = [
   ['ask', { v: 1, key: id32, device: id32, nonce: id32 }],
-  ['offer', { ws: id32, invite: id32, owner: id32, proof: id32 }],
+  ['offer', { ws: id32, invite: id32, role: 'reader', kind: 'service', owner: id32, proof: id32 }],
   [
     'claim',
     {

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import type { Scope } from '../../src/node/api.ts'
 import { createRpcClient, type RpcClient } from '../../src/rpc/client.ts'
 import { createRpcServer, type RpcServer } from '../../src/rpc/server.ts'
 import { realSystem, type System } from '../../src/system.ts'
@@ -25,12 +26,19 @@ export interface Running {
   stopped: Promise<void>
 }
 
-export async function running(options: ScriptOptions & { system?: System } = {}): Promise<Running> {
+export async function running(options: ScriptOptions & { system?: System; scope?: Scope } = {}): Promise<Running> {
   const socketPath = join(await temporaryFolder(), 'node.sock')
   const node = createScriptedNode(options)
   const stop = Promise.withResolvers<void>()
   const system = options.system ?? realSystem()
-  const server = createRpcServer({ api: node.api, socketPath, version: '0.1.0', system, onStop: stop.resolve })
+  const server = createRpcServer({
+    api: node.api,
+    socketPath,
+    version: '0.1.0',
+    system,
+    onStop: stop.resolve,
+    ...(options.scope === undefined ? {} : { scope: options.scope }),
+  })
   await server.start()
   const client = createRpcClient({ socketPath, session: SESSION })
   onTestFinished(async () => {

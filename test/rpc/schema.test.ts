@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { ApiError } from '../../src/rpc/client.ts'
-import { isMethod, METHODS, type MethodName, type Methods } from '../../src/rpc/schema.ts'
+import { METHODS, type MethodName } from '../../src/rpc/schema.ts'
+import { examples, HANDOFF, names, text } from './examples.ts'
 import { everyError } from './peer-words.ts'
 import { FRANKS_THREAD } from './scripted-node.ts'
 import { running } from './rpc-fixture.ts'
 
-const text = (value: string) => ({ parts: [{ type: 'text' as const, text: value }] })
-const HANDOFF = { recipient: 'frank@acme', intent: 'inform', message: text('Done.') }
 const ACTION = { description: 'Drop the table', target_files: ['a.sql'], rationale: 'unused' }
 
 /** What parsing says: `ok`, or the error's symbol and message. */
@@ -21,50 +20,14 @@ function parse(method: MethodName, params: unknown): string {
 }
 
 describe('every method', () => {
-  const examples: { [M in MethodName]: { params: Methods[M]['params']; asked: string | undefined } } = {
-    'message/send': { params: { ...HANDOFF, intent: 'inform' }, asked: 'sendHandoff' },
-    'tasks/get': { params: { thread_id: FRANKS_THREAD, mark_read: true }, asked: 'getThread' },
-    'tasks/list': { params: { status: ['pending'], side: 'in', limit: 200, wait_s: 0.5 }, asked: 'listThreads' },
-    'tasks/update': { params: { thread_id: FRANKS_THREAD, status: 'accepted' }, asked: 'accept' },
-    'tasks/cancel': { params: { thread_id: FRANKS_THREAD, reason: '' }, asked: 'cancel' },
-    'agents/list': { params: { role: 'member' }, asked: 'listTeammates' },
-    'relay/hello': { params: { from_the_future: true }, asked: undefined },
-    'relay/whoami': { params: {}, asked: 'whoami' },
-    'relay/status': { params: {}, asked: 'status' },
-    'relay/stop': { params: {}, asked: undefined },
-    'relay/artifact': {
-      params: { thread_id: FRANKS_THREAD, artifact_id: 'art_1', offset: 0, max_bytes: 32 * 1024 },
-      asked: 'readArtifact',
-    },
-    'relay/continue': {
-      params: { thread_id: FRANKS_THREAD, expected_revision_id: ['rev_1', 'rev_2'], record: { open_questions: [] } },
-      asked: 'continueHandoff',
-    },
-    'relay/export': { params: { thread_id: FRANKS_THREAD, cursor: '0' }, asked: 'exportThread' },
-    'relay/annotate': { params: { thread_id: FRANKS_THREAD, revision_id: 'rev_1', body: 'why?' }, asked: 'annotate' },
-    'relay/resolve': {
-      params: { thread_id: FRANKS_THREAD, annotation_id: 'ann_1', resolved_revision_id: 'rev_1' },
-      asked: 'resolve',
-    },
-    'relay/invite': { params: { name: 'frank', expires_s: 2, standalone: true }, asked: 'invite' },
-    'relay/invites': { params: {}, asked: 'listInvites' },
-    'relay/invite-revoke': { params: { invite_id: 'inv_1' }, asked: 'revokeInvite' },
-    'relay/bootstrap': { params: {}, asked: 'listBootstrap' },
-    'relay/bootstrap-use': { params: { addresses: ['/dns4/a/tcp/1'] }, asked: 'useBootstrap' },
-    'relay/bootstrap-drop': { params: { address: '/dns4/a/tcp/1' }, asked: 'dropBootstrap' },
-    'relay/join': { params: { code: 'relay1code' }, asked: 'join' },
-    'relay/approve': { params: { thread_id: FRANKS_THREAD, digest: 'ab'.repeat(32) }, asked: 'approve' },
-    'relay/reject': { params: { thread_id: FRANKS_THREAD, digest: 'ab'.repeat(32), reason: 'no' }, asked: 'reject' },
-    'relay/ping': { params: { handle: 'frank@acme' }, asked: 'ping' },
-  }
-  const names = Object.keys(examples).filter(isMethod)
-
   it.each(names)('%s reaches its part of the node and answers', async (name) => {
     const { client, node } = await running()
     const { params, asked } = examples[name]
     const ask = client.call as (method: string, params: unknown) => Promise<unknown>
     expect(await ask(name, params)).toBeTypeOf('object')
-    expect(node.calls.map(({ method }) => method)).toEqual(asked === undefined ? [] : [asked])
+    // Whether a human is there is asked first, where one has to decide.
+    const first = METHODS[name].changes === 'human' ? ['whoami'] : []
+    expect(node.calls.map(({ method }) => method)).toEqual([...first, ...(asked === undefined ? [] : [asked])])
   })
 
   it.each(names.filter((name) => name !== 'relay/hello'))('%s knows all its fields', (name) => {
@@ -204,6 +167,24 @@ describe('parameters', () => {
       'invalid_params: result_summary is not a known field',
     ],
     ['a limit out of range', 'tasks/list', { limit: 201 }, 'invalid_params: limit must be at most 200'],
+    [
+      'a wait for a search',
+      'tasks/list',
+      { query: 'a', wait_s: 1 },
+      'invalid_params: wait_s goes with none of query, with, since and until',
+    ],
+    [
+      'a long page of a search',
+      'tasks/list',
+      { with: 'frank', limit: 101 },
+      'invalid_params: limit must be at most 100 in a search',
+    ],
+    [
+      'half a pair to look for',
+      'tasks/list',
+      { query: '\ud800' },
+      'invalid_params: query must be well-formed Unicode text; it holds half of a surrogate pair',
+    ],
     ['a wait out of range', 'tasks/list', { wait_s: 51 }, 'invalid_params: wait_s must be at most 50'],
     [
       'half an offset',
@@ -221,7 +202,7 @@ describe('parameters', () => {
       'several mistakes',
       'tasks/list',
       { limit: 'a', side: 'up' },
-      'invalid_params: side must be one of in, out; limit must be a number',
+      'invalid_params: side must be one of in, out, reader; limit must be a number',
     ],
     [
       'a key for a read',
@@ -276,8 +257,20 @@ describe('parameters', () => {
       code: -32016,
       details: { field: 'artifacts', limit: 16, size: 17 },
     })
-    const base64 = Buffer.alloc(200 * 1024).toString('base64')
-    expect(sized({ ...HANDOFF, artifacts: [{ type: 'file', name: 'a', media_type: 'b', base64 }] })).toBe('ok')
+    const file = (bytes: number) => {
+      const base64 = Buffer.alloc(bytes).toString('base64')
+      return { type: 'file', name: 'a', media_type: 'b', base64 }
+    }
+    const mib = 1024 * 1024
+    const files = (...sizes: number[]) => sized({ ...HANDOFF, artifacts: sizes.map(file) })
+    expect(files(200 * 1024)).toBe('ok')
+    expect(files(8 * mib, 8 * mib, 8 * mib, 8 * mib)).toBe('ok')
+    expect(files(1, 9 * mib)).toMatchObject({ code: -32016, details: { field: 'artifacts[1]', limit: 8 * mib } })
+    expect(files(8 * mib, 8 * mib, 8 * mib, 8 * mib, mib)).toMatchObject({
+      code: -32016,
+      details: { field: 'artifacts', limit: 32 * mib },
+    })
+    expect(sized({ ...HANDOFF, artifacts: [{ type: 'file_diff', path: 'a', diff: 'ü'.repeat(4 * mib) }] })).toBe('ok')
     expect(sized({ thread_id: 't', message: text('a'), payload: { a: 'x'.repeat(limit) } })).toMatchObject({
       code: -32016,
     })

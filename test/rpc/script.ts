@@ -1,5 +1,6 @@
 /** What a test says about the calls of a scripted node: which fail, which stay open, and which were made. */
-import type { Caller, NodeApi } from '../../src/node/api.ts'
+import { ApiError } from '../../src/node/api-error.ts'
+import type { Caller, InviteListing, NodeApi, SessionListing } from '../../src/node/api.ts'
 
 export interface ScriptedCall {
   method: keyof NodeApi
@@ -48,6 +49,74 @@ export function createScript(): Script {
       const failure = failures.get(method)
       failures.delete(method)
       if (failure !== undefined) throw failure
+    },
+  }
+}
+
+const TIME = '2026-11-30T12:00:00.000Z'
+/** Tokens that the scripted node knows, by the scope that they give. */
+export const TOKENS = { read: 'rns_read', write: 'rns_write' } as const
+
+/** Invites, roles and sessions. A token is known as long as it was not revoked by the name of its scope. */
+export function teamCalls(
+  enter: Script['enter'],
+): Pick<
+  NodeApi,
+  | 'invite'
+  | 'listInvites'
+  | 'revokeInvite'
+  | 'setRole'
+  | 'createSession'
+  | 'listSessions'
+  | 'revokeSession'
+  | 'authenticate'
+> {
+  const invited = {
+    invite_id: 'inv_1',
+    handle: 'frank@acme',
+    role: 'member',
+    kind: 'person',
+    expires_at: TIME,
+  } as const
+  const listing = (state: InviteListing['state']): InviteListing => ({ ...invited, state })
+  const session = { name: 'read', scope: 'read', created_at: TIME, expires_at: TIME } as const
+  const ended = new Set<string>()
+  return {
+    async invite(params) {
+      await enter('invite', params)
+      return { ...invited, code: 'relay1code', handle: `${params.name}@acme` }
+    },
+    async listInvites() {
+      await enter('listInvites', {})
+      return { items: [listing('open')] }
+    },
+    async revokeInvite(params) {
+      await enter('revokeInvite', params)
+      return listing('withdrawn')
+    },
+    async setRole(params) {
+      await enter('setRole', params)
+      return { handle: params.handle, trust: 'unverified', role: params.role, changed: true, open_handoffs: 0 }
+    },
+    async createSession(params) {
+      await enter('createSession', params)
+      return { ...session, token: TOKENS.read }
+    },
+    async listSessions() {
+      await enter('listSessions', {})
+      return { items: [{ ...session, state: 'active' }] }
+    },
+    async revokeSession(params) {
+      await enter('revokeSession', params)
+      ended.add(params.name)
+      return { ...session, state: 'revoked' } satisfies SessionListing
+    },
+    authenticate(token) {
+      for (const scope of ['read', 'write'] as const)
+        if (token === TOKENS[scope] && !ended.has(scope)) return { name: scope, scope, expires_at: TIME }
+      throw new ApiError('unauthenticated', 'This session token is none that the node knows.', {
+        hint: 'Ask for another.',
+      })
     },
   }
 }

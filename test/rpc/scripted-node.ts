@@ -16,8 +16,17 @@ import {
   untrusted,
 } from '../../src/node/api.ts'
 import { proposedAction, recordOf } from './peer-words.ts'
-import { bootstrapCalls, createScript, type Script } from './script.ts'
-import { entry, type Keyed, recordCalls, scriptedAnnotation, scriptedRecord, TIME } from './scripted-record.ts'
+import { bootstrapCalls, createScript, type Script, teamCalls } from './script.ts'
+import {
+  entry,
+  type Keyed,
+  recordCalls,
+  scriptedAnnotation,
+  scriptedFound,
+  scriptedRecord,
+  TIME,
+} from './scripted-record.ts'
+import { removalCalls } from './scripted-removal.ts'
 
 const BOB: Party = { handle: 'bob@acme', device: 'bob/bobs-mbp', trust: 'verified' }
 const FRANK: Party = { handle: 'frank@acme', device: 'frank/frank-xps', trust: 'unverified' }
@@ -37,6 +46,8 @@ export interface ScriptOptions {
   replies?: number
   /** Bytes of the teammate's artifact. */
   artifact?: Buffer
+  /** What the node's own member is. */
+  kind?: 'person' | 'service'
 }
 
 export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
@@ -44,6 +55,7 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
     peerText = 'The answer is now paginated.',
     replies = 0,
     artifact = Buffer.from(`-a\n+b\n${peerText}`),
+    kind = 'person',
   } = options
   const threads = new Map<string, ThreadView>()
   const receipts = new Map<string, { payload: string; result: unknown }>()
@@ -55,7 +67,15 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
   const theirs = <T>(value: T): Content<T> => ({ untrusted: untrusted(value) })
 
   function listing(id: string, content: Content<Record<string, string>>, bytes: Buffer): ArtifactListing {
-    return { artifact_id: id, type: 'file_diff', size: bytes.length, sha256: sha256(bytes), entry_id: 'e_1', content }
+    return {
+      artifact_id: id,
+      type: 'file_diff',
+      size: bytes.length,
+      sha256: sha256(bytes),
+      here: true,
+      entry_id: 'e_1',
+      content,
+    }
   }
 
   function newThread(id: string, mine: boolean, extra: Partial<ThreadView>): ThreadView {
@@ -81,6 +101,7 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
       entries: [],
       artifacts: [],
       state_digest: sha256(Buffer.from(id)),
+      readers: [],
       participants: [],
       ...extra,
     }
@@ -164,7 +185,7 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
     node_state: 'ready' as const,
     reachable_peers: 1,
     role: 'member' as const,
-    kind: 'person' as const,
+    kind,
   }
 
   const api: NodeApi = {
@@ -194,6 +215,9 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
         waiting: [],
         carried: { entries: 0, bytes: 0 },
         mailbox: false,
+        unconfirmed: [],
+        keyless: [],
+        quarantined: 0,
         clock_ms: 0,
       }
     },
@@ -281,6 +305,7 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
           updated_at: TIME,
           age_s: 60,
           preview: view.side === 'in' ? theirs(peerText.slice(0, 240).toWellFormed()) : { own: 'mine' },
+          ...(params.query === undefined ? {} : { found: scriptedFound(peerText, FRANK) }),
         })),
         timed_out: params.wait_s !== undefined,
         ...(end < wanted.length ? { next_cursor: String(end) } : {}),
@@ -309,8 +334,8 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
       answers: (id) => common(open(id)),
       annotation: scriptedAnnotation(peerText, FRANK),
     }),
-    async readArtifact(params) {
-      await enter('readArtifact', params)
+    async readArtifact(params, signal) {
+      await enter('readArtifact', params, { signal })
       if (params.artifact_id !== 'art_1') throw new ApiError('artifact_not_found', 'no such artifact in this thread')
       const { offset = 0, max_bytes = 16 * 1024 } = params
       const slice = artifact.subarray(offset, offset + max_bytes)
@@ -325,6 +350,8 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
         offset,
         size: artifact.length,
         sha256: sha256(artifact),
+        here: true,
+        verified: true,
         truncated: end < artifact.length,
         ...(end < artifact.length ? { next_offset: end } : {}),
         encoding: isText ? 'utf8' : 'base64',
@@ -339,22 +366,23 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
       await enter('reject', params, { caller })
       return { ...common(open(params.thread_id)), warnings: [], verdict: 'rejected' }
     },
-    async invite(params) {
-      await enter('invite', params)
-      return { invite_id: 'inv_1', code: 'relay1code', handle: `${params.name}@acme`, expires_at: TIME }
+    async share(params, caller) {
+      await enter('share', params, { caller })
+      return { ...common(open(params.thread_id)), reader: params.reader, devices: ['carol/carols-mbp'], warnings: [] }
     },
-    async listInvites() {
-      await enter('listInvites', {})
-      return { items: [{ invite_id: 'inv_1', handle: 'frank@acme', expires_at: TIME, state: 'open' }] }
-    },
-    async revokeInvite(params) {
-      await enter('revokeInvite', params)
-      return { invite_id: params.invite_id, handle: 'frank@acme', expires_at: TIME, state: 'withdrawn' }
-    },
+    ...teamCalls(enter),
     ...bootstrapCalls(enter),
+    ...removalCalls(enter, FRANK, peerText),
     async join(params, signal) {
       await enter('join', params, { signal })
-      return { handle: 'bob@acme', workspace: 'acme', inviter: 'frank@acme', trust: 'unverified' }
+      return {
+        handle: 'bob@acme',
+        workspace: 'acme',
+        inviter: 'frank@acme',
+        trust: 'unverified',
+        role: 'member',
+        kind: 'person',
+      }
     },
     async ping(params, signal) {
       await enter('ping', params, { signal })

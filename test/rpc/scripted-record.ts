@@ -3,6 +3,7 @@ import type {
   AnnotationView,
   Content,
   EntryView,
+  FoundView,
   NodeApi,
   Party,
   RecordView,
@@ -42,6 +43,22 @@ export function scriptedRecord(
       compared: { with: 'rev_0', changes: theirs([{ field: 'open_questions', before: null, after: peerText }]) },
     },
     annotations: [scriptedAnnotation(peerText, author)],
+  }
+}
+
+/** Why a search found the thread. */
+export function scriptedFound(peerText: string, author: Party): FoundView {
+  return {
+    revision_id: 'rev_1',
+    score: 12.345,
+    matches: (['summary', 'artifact_text'] as const).map((field) => ({
+      field,
+      entry_id: 'e_1',
+      revision_id: 'rev_1',
+      replaced: false,
+      from: author,
+      excerpt: theirs(peerText),
+    })),
   }
 }
 

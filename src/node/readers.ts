@@ -1,0 +1,38 @@
+/** Who may read a thread without taking part in it: the members that its shares name. */
+import { type Hex, inOrder, isOfKind, type NodeOf } from '../../protocol/index.ts'
+import type { ReaderView } from './api.ts'
+import type { Held } from './held.ts'
+import { memberView } from './membership.ts'
+import { timeText } from './shown.ts'
+import { receivedAt, type Thread } from './threads.ts'
+import { stateOf } from './tracker.ts'
+import { deviceLabel, handleOf, memberOfDevice } from './workspace.ts'
+
+/** The shares that count, in the one order. */
+function sharesOf(thread: Thread): NodeOf<'share'>[] {
+  const { cut } = stateOf(thread.tracker, thread.graph)
+  return inOrder(thread.graph).filter((node) => isOfKind(node, 'share') && !cut.has(node.entry.id)) as NodeOf<'share'>[]
+}
+
+/** Devices of a member that the thread was shared with. */
+export function devicesOfReader(thread: Thread, reader: Hex): Set<Hex> {
+  const ctls = sharesOf(thread).map(({ entry }) => entry.header.ctl)
+  return new Set(ctls.flatMap((ctl) => (ctl.reader === reader ? ctl.devices : [])))
+}
+
+export function readersOf(held: Held, thread: Thread): ReaderView[] {
+  const first = new Map<Hex, NodeOf<'share'>>()
+  for (const share of sharesOf(thread)) {
+    const { reader } = share.entry.header.ctl
+    if (!first.has(reader)) first.set(reader, share)
+  }
+  return [...first].map(([reader, { entry }]) => {
+    const sharer = memberOfDevice(held.workspace, entry.header.dev)
+    return {
+      ...memberView(held, reader),
+      devices: [...devicesOfReader(thread, reader)].map((device) => deviceLabel(held.workspace, device)),
+      shared_by: handleOf(held.workspace, sharer?.id ?? ''),
+      shared_at: timeText(receivedAt(thread, entry.id)),
+    }
+  })
+}
