@@ -1,12 +1,12 @@
 /** An export says what its proof says, and nothing else passes. */
 import { fc, test as propertyTest } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
-import { chainTo, openEntry, sameBytes, textId, toHex } from '../../protocol/index.ts'
+import { artifactId, chainTo, openEntry, sameBytes, textId, toHex } from '../../protocol/index.ts'
 import { judge } from '../../src/export/judge.ts'
 import { encodeThread, type Proof, type ProofEntry, THREAD_PATH } from '../../src/export/proof.ts'
 import { type Report, verifyExport } from '../../src/export/verify.ts'
-import { begin, bob, frank, type Story } from '../cast.ts'
-import { handOff, stoppedAcme, symbolOf, trio } from '../node/world.ts'
+import { begin, bob, dice, frank, type Story } from '../cast.ts'
+import { arrives, handOff, pair, stoppedAcme, symbolOf, trio } from '../node/world.ts'
 import { BYTES, everything, filesOf, proofAt, textOf } from './handed.ts'
 
 let bobs: Proof
@@ -232,6 +232,49 @@ describe('a history that was made shorter with all that follows from it', () => 
     expect(report.thread?.devices.map(({ device }) => device)).toEqual(['bob/bob-laptop', 'frank/frank-laptop'])
     const { judged } = judge({ ...bobs, roster: bobs.roster.slice(1) })
     expect(judged).toBeUndefined()
+  })
+})
+
+describe('content that lies in chunks', () => {
+  const large = dice('large')(300 * 1024)
+  const artifacts = [
+    {
+      type: 'file' as const,
+      name: 'large.bin',
+      media_type: 'application/octet-stream',
+      base64: Buffer.from(large).toString('base64'),
+    },
+  ]
+  const path = 'artifacts/001-large.bin'
+
+  test('is a file where it was there, named as missing where it was not, and found where it is another one', async () => {
+    const world = await pair()
+    const { thread_id, artifact_ids } = await handOff(world.bob, 'frank', 'large', { artifacts })
+    await arrives(world, world.frank, thread_id)
+    const proof = await proofAt(world.frank, thread_id)
+    // Nobody has read it there: it is named, by what its author signed.
+    const without = filesOf(proof)
+    expect(without.has(path)).toBe(false)
+    expect(verifyExport(without)).toMatchObject({
+      ok: true,
+      missing: [{ id: artifact_ids[0], what: `its content of ${large.length} bytes` }],
+    })
+    expect(textOf(without, 'README.md')).toContain('whose content is not in this export')
+
+    const whole = filesOf(
+      proof,
+      new Map([
+        [artifactId({ type: 'file', name: 'large.bin', media_type: 'application/octet-stream', bytes: large }), large],
+      ]),
+    )
+    expect(sameBytes(whole.get(path) ?? new Uint8Array(), large)).toBe(true)
+    expect(verifyExport(whole)).toMatchObject({ ok: true, missing: [] })
+    const changed = large.with(4711, (large[4711] ?? 0) ^ 1)
+    expect(faultsOf(verifyExport(new Map([...whole, [path, changed]])))).toContain(
+      `${path}: it is not the content that the signed entry names`,
+    )
+    // A file that was put where none was exported does not go with the page.
+    expect(verifyExport(new Map([...without, [path, large]])).ok).toBe(false)
   })
 })
 
