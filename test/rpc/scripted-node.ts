@@ -358,18 +358,6 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
         content: theirs(slice.toString(isText ? 'utf8' : 'base64')),
       }
     },
-    async approve(params, caller) {
-      await enter('approve', params, { caller })
-      return { ...common(open(params.thread_id)), warnings: [], verdict: 'approved' }
-    },
-    async reject(params, caller) {
-      await enter('reject', params, { caller })
-      return { ...common(open(params.thread_id)), warnings: [], verdict: 'rejected' }
-    },
-    async share(params, caller) {
-      await enter('share', params, { caller })
-      return { ...common(open(params.thread_id)), reader: params.reader, devices: ['carol/carols-mbp'], warnings: [] }
-    },
     ...teamCalls(enter),
     ...bootstrapCalls(enter),
     ...removalCalls(enter, FRANK, peerText),

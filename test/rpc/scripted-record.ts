@@ -117,14 +117,32 @@ interface CallParts {
   annotation: AnnotationView
 }
 
-/** What answers calls about the record. */
-export function recordCalls(parts: CallParts): Pick<NodeApi, 'continueHandoff' | 'annotate' | 'resolve'> {
+/** What answers calls about the record, and those that only a human makes. */
+export function recordCalls(
+  parts: CallParts,
+): Pick<NodeApi, 'continueHandoff' | 'annotate' | 'resolve' | 'exportThread' | 'approve' | 'reject' | 'share'> {
   const { enter, once, answers, annotation } = parts
   return {
     async continueHandoff(params, caller) {
       await enter('continueHandoff', params, { caller })
       const done = { revision_id: 'rev_2', parents: ['rev_1'], artifact_ids: [], resolved: [], warnings: [] }
       return once('continue', params, () => ({ ...answers(params.thread_id), ...done }))
+    },
+    async exportThread(params) {
+      await enter('exportThread', params)
+      return { thread_id: params.thread_id, entries: [{ envelope: 'gA==' }], roster: ['gA=='] }
+    },
+    async approve(params, caller) {
+      await enter('approve', params, { caller })
+      return { ...answers(params.thread_id), warnings: [], verdict: 'approved' }
+    },
+    async reject(params, caller) {
+      await enter('reject', params, { caller })
+      return { ...answers(params.thread_id), warnings: [], verdict: 'rejected' }
+    },
+    async share(params, caller) {
+      await enter('share', params, { caller })
+      return { ...answers(params.thread_id), reader: params.reader, devices: ['carol/carols-mbp'], warnings: [] }
     },
     async annotate(params, caller) {
       await enter('annotate', params, { caller })
