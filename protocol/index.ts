@@ -2,14 +2,18 @@
 export { authorize, devicesToCover, type Ground, type Missing } from './authorize.ts'
 export { artifactContent, artifactId, chunkId, chunkSize, openChunk, sealContent } from './artifact.ts'
 export {
+  actionKey,
   actionMac,
+  actionMacUnder,
   BODY_CONTENT_SIZE_BYTES_MAX,
+  bodyKeyOf,
   commitThreadKey,
   decodeAction,
   encodeAction,
   encodeBody,
   isBodyOf,
   openBody,
+  openBodyUnder,
   openOlderKey,
   sealBody,
   sealOlderKey,
@@ -31,7 +35,7 @@ export {
   signingKey,
   verify,
 } from './crypto.ts'
-export { type Status } from './effect.ts'
+export { type Status, viewOf } from './effect.ts'
 export { type Draft, type Entry, openEntry, parseEntry, signEntry, verifyEntry } from './entry.ts'
 export {
   commitWorkspaceKey,
@@ -46,6 +50,7 @@ export {
 export {
   addNode,
   type Bits,
+  compareRank,
   emptyGraph,
   type Graph,
   hasBit,
@@ -121,6 +126,7 @@ export { type Checked, pass, refuse, REFUSALS, type Refusal, type Refused } from
 export {
   activeDevices,
   admitRosterEntry,
+  chainsTo,
   chainTo,
   checkJoinProof,
   covers,

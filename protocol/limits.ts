@@ -65,6 +65,11 @@ export const ARTIFACT_READ_BYTES_MAX = 32 * 1024
 export const ANSWER_LENGTH_CHARS_MAX = 40_000
 export const JOIN_STRANGERS_COUNT_MAX = 4
 export const JOIN_TTL_MS = 30_000
+/** Removed devices that are told so at the same time, and how long each may take to hear it. */
+export const FAREWELLS_COUNT_MAX = 4
+export const FAREWELL_TTL_MS = 10_000
+/** Threads that removed devices began, and that a node keeps apart. */
+export const QUARANTINE_COUNT_MAX = 50
 export const REFUSED_KEPT_COUNT_MAX = 64
 /** Sealed bodies that a node keeps for others: all of them, those of one author, how many, and for how long. */
 export const CARRIED_SIZE_BYTES_MAX = 256 * 1024 * 1024

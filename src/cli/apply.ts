@@ -51,7 +51,7 @@ export const run: Command<Options> = async (context, args, options) => {
     )
   const { attachment, listing } = await withNode(context, async (node) => {
     const found = await readAttachment(node, printer, { thread, artifact })
-    const { artifacts } = await readThread(node, thread, false)
+    const { artifacts } = await readThread(node, thread)
     return { attachment: found, listing: artifacts.find((one) => one.artifact_id === found.facts.artifact_id) }
   })
   if (attachment.facts.type !== 'file_diff')

@@ -17,11 +17,17 @@ export interface Attachment {
 export async function readAttachment(
   node: RpcClient,
   printer: Printer,
-  wanted: { thread: string; artifact: string },
+  wanted: { thread: string; artifact: string; afterRemoval?: boolean },
 ): Promise<Attachment> {
   const parts: Buffer[] = []
   for (let offset: number | undefined = 0; ;) {
-    const place = { thread_id: wanted.thread, artifact_id: wanted.artifact, offset, max_bytes: ARTIFACT_READ_BYTES_MAX }
+    const place = {
+      thread_id: wanted.thread,
+      artifact_id: wanted.artifact,
+      offset,
+      max_bytes: ARTIFACT_READ_BYTES_MAX,
+      after_removal: wanted.afterRemoval,
+    }
     const slice: ArtifactSlice = await node.call('relay/artifact', place)
     const { content, elsewhere, encoding, thread_id, artifact_id, type, size, sha256, from } = slice
     if (content === undefined)

@@ -7,6 +7,7 @@ import { checkLength } from '../rpc/socket.ts'
 import type { Command, CommandContext } from './context.ts'
 import { loosePermissions, requireKey } from './device-key.ts'
 import { bootstrapFindings, clocksFinding, twinFinding } from './doctor-network.ts'
+import { removalFinding } from './doctor-removal.ts'
 import { EXIT, explain } from './failure.ts'
 import { lockHolder, takeLock } from './instance-lock.ts'
 import { addressText } from './listen-address.ts'
@@ -248,6 +249,7 @@ function nodeFindings(status: NodeStatus): Finding[] {
           next: 'Ask the owner. Until it is settled no change of members counts.',
         }
       : { check: 'roster', state: 'ok', evidence: `at position ${status.roster.position}` },
+    { check: 'removals', ...removalFinding(status) },
     ...bootstrapFindings(status.bootstrap),
     { check: 'device key', ...twinFinding(status) },
     { check: 'forks', ...forksFinding(status) },

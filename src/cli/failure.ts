@@ -121,6 +121,15 @@ const NET_HINTS: Record<NetError['code'], string> = {
 
 /** Help and version leave through the same door, with exit code 0. */
 function explainCommander(error: CommanderError): Failure {
+  // A command that is only the beginning of others would print its help, and says nothing of what is wrong.
+  if (error.code === 'commander.help' && error.exitCode !== 0) {
+    return {
+      symbol: 'usage',
+      message: 'A word is missing: that command is the beginning of others.',
+      hint: 'Run relay-node help COMMAND, such as relay-node help session, to see what follows.',
+      exit_code: EXIT.usage,
+    }
+  }
   const message = error.message.replace(/^error: /, '')
   const hint = 'Run relay-node help to see every command, or relay-node help COMMAND for one.'
   return { symbol: 'usage', message: sentence(message), hint, exit_code: error.exitCode === 0 ? EXIT.done : EXIT.usage }

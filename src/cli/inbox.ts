@@ -1,5 +1,7 @@
 /** relay-node inbox: what came, what is open, what is unread. */
 import type { InboxItem } from '../node/api.ts'
+import type { RpcClient } from '../rpc/client.ts'
+import { readAlways } from './after-removal.ts'
 import type { Command } from './context.ts'
 import { withNode } from './node-connection.ts'
 import { oneLine, openContent, partyName } from './peer-text.ts'
@@ -18,20 +20,25 @@ interface Options {
 
 export const run: Command<Options> = async (context, _args, options) => {
   const { printer } = context
-  const items = await withNode(context, async (node) => {
-    const found: InboxItem[] = []
-    let cursor: string | undefined
-    do {
-      const page = await node.call('tasks/list', {
-        status: options.all === true ? ['pending', 'accepted', 'completed', 'cancelled'] : ['pending', 'accepted'],
-        cursor,
-      })
-      found.push(...page.items.filter(({ side }) => isWanted(side, options)))
-      cursor = page.next_cursor
-    } while (cursor !== undefined)
-    return found
-  })
+  const items = await withNode(context, (node) =>
+    readAlways(printer, (afterRemoval) => readInbox(node, options, afterRemoval)),
+  )
   printer.result({ items }, () => printInbox(printer, items, options.all === true))
+}
+
+async function readInbox(node: RpcClient, options: Options, afterRemoval: boolean): Promise<InboxItem[]> {
+  const found: InboxItem[] = []
+  let cursor: string | undefined
+  do {
+    const page = await node.call('tasks/list', {
+      status: options.all === true ? ['pending', 'accepted', 'completed', 'cancelled'] : ['pending', 'accepted'],
+      cursor,
+      after_removal: afterRemoval,
+    })
+    found.push(...page.items.filter(({ side }) => isWanted(side, options)))
+    cursor = page.next_cursor
+  } while (cursor !== undefined)
+  return found
 }
 
 /** None named is the same as all. */
@@ -56,16 +63,19 @@ function printInbox(printer: Printer, items: readonly InboxItem[], all: boolean)
   printer.line('Read one: relay-node show ID (the first characters are enough)')
 }
 
-function printItem(printer: Printer, item: InboxItem): void {
+/** What lists say of a handoff, on one line. */
+export function itemLine(printer: Printer, item: InboxItem): string {
   const who = {
     in: `from ${partyName(item.sender)}`,
     out: `to ${item.recipient}`,
     reader: `from ${partyName(item.sender)} to ${item.recipient}, shared with you to read,`,
   }[item.side]
   const unread = item.unread_count > 0 ? printer.styled('bold', `  ${item.unread_count} unread`) : ''
-  printer.line(
-    `${item.thread_id}  ${item.intent} ${who}  ${statusText(printer, item)}${unread}  ${duration(item.age_s)} old`,
-  )
+  return `${item.thread_id}  ${item.intent} ${who}  ${statusText(printer, item)}${unread}  ${duration(item.age_s)} old`
+}
+
+function printItem(printer: Printer, item: InboxItem): void {
+  printer.line(itemLine(printer, item))
   if (item.preview === undefined) return
   const { value, foreign } = openContent(item.preview)
   printer.line(`  ${foreign ? printer.styled('cyan', '│ ') : ''}${oneLine(value, PREVIEW_LENGTH_CHARS)}`)

@@ -79,10 +79,10 @@ function requireNoOtherScope(home: Home, wanted: Scope): void {
 }
 
 /** Reasons why the inviter has taken nobody in and will not: nothing of this home is known to it. */
-const TURNED_AWAY: readonly unknown[] = ['kind', 'scope', 'code', 'unknown', 'expired', 'used', 'withdrawn']
+const TURNED_AWAY = new Set<unknown>(['kind', 'scope', 'code', 'unknown', 'expired', 'used', 'withdrawn'])
 
 function isTurnedAway(error: unknown): boolean {
-  return error instanceof ApiError && TURNED_AWAY.includes(error.details['reason'])
+  return error instanceof ApiError && TURNED_AWAY.has(error.details['reason'])
 }
 
 async function stop(context: CommandContext): Promise<void> {

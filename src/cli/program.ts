@@ -71,6 +71,7 @@ export function createProgram({ version, runner, write }: ProgramOptions): Progr
     async () => (await import('./join.ts')).run,
   )
   addMember(command, runs)
+  addDevice(command, runs)
   addSession(command, runs)
   addNode(command, runs)
   addHandoffs(command, runs)
@@ -94,10 +95,33 @@ function addInvite(command: MakeCommand, runs: Runs): void {
 }
 
 function addMember(command: MakeCommand, runs: Runs): void {
-  const member = command('member', 'who is in the workspace, and what they may do')
+  const member = command('member', 'who is in the workspace, what they may do, and who is to leave it')
+  runs(
+    command('list', 'every member, and who does not know of a removal yet', member),
+    async () => (await import('./member.ts')).runList,
+  )
+  runs(
+    command('remove <name>', 'shut a member out, with all laptops', member),
+    async () => (await import('./member.ts')).runRemove,
+  )
   runs(
     command('role <name> <role>', 'make a teammate a member or a reader; the owner alone can', member),
     async () => (await import('./member-role.ts')).run,
+  )
+}
+
+function addDevice(command: MakeCommand, runs: Runs): void {
+  const device = command('device', "members' laptops, and which of them is to be shut out")
+  runs(command('list', 'every laptop of every member', device), async () => (await import('./device.ts')).runList)
+  runs(
+    command('revoke <name/device>', 'shut one laptop out, such as one that was lost', device),
+    async () => (await import('./device.ts')).runRevoke,
+  )
+  const quarantine = command('quarantine', 'handoffs that came from a laptop which had been removed')
+  runs(command('list', 'those that are kept apart', quarantine), async () => (await import('./quarantine.ts')).runList)
+  runs(
+    command('admit <id>', 'take one for a handoff like any other', quarantine),
+    async () => (await import('./quarantine.ts')).runAdmit,
   )
 }
 
@@ -199,9 +223,25 @@ function addHandoffs(command: MakeCommand, runs: Runs): void {
     async () => (await import('./inbox.ts')).run,
   )
   runs(
+    command(
+      'search [words...]',
+      'find handoffs by words in all that you can read, ended ones too; without words the newest',
+    )
+      .option('--status <status>', 'pending, accepted, completed or cancelled; may be repeated', repeated)
+      .option('--side <side>', 'in: sent to you; out: sent by you')
+      .option('--with <name>', 'of a teammate who sent or received it')
+      .option('--since <time>', 'newest activity then or later, like 7d, 2026-11-30 or 2026-11-30T12:00:00Z')
+      .option('--until <time>', 'newest activity then or earlier')
+      .option('--limit <count>', 'how many; default 20'),
+    async () => (await import('./search.ts')).run,
+  )
+  runs(
     command('show <id>', 'read a handoff; this accepts nothing')
       .option('--artifact <id>', 'read one attachment instead')
-      .option('--out <file>', 'write the attachment to a new file, byte for byte'),
+      .option('--out <file>', 'write the attachment to a new file, byte for byte')
+      .option('--record', 'read the continuity record instead')
+      .option('--markdown', 'the record in the form that continue --record takes')
+      .option('--revision <id>', 'an earlier revision of the record'),
     async () => (await import('./show.ts')).run,
   )
   runs(
@@ -218,11 +258,27 @@ function addHandoffs(command: MakeCommand, runs: Runs): void {
           .option('--intent <intent>', 'inform, ask_question or propose_action; default: what the options say')
           .option('--question <text>', 'the question, with ask_question')
           .option('--action <file.json>', 'the proposed action, with propose_action')
-          .option('--record <file.json>', 'the continuity record; examples/record.json is one to begin with')
+          .option('--record <file>', 'the continuity record, JSON or Markdown; examples/record.md is one to begin with')
           .option('--parent <id>', 'the handoff that this one follows'),
       ),
     ),
     async () => (await import('./send.ts')).run,
+  )
+  runs(
+    saying(
+      withArtifacts(
+        command('continue <id>', "write the next revision of a handoff's record")
+          .option('--record <file>', 'the record, JSON or Markdown; what is not in it stays as it is')
+          .option(
+            '--expect <revision>',
+            'the revision that you have read; of a forked record all, one by one',
+            repeated,
+          )
+          .option('--note <text>', 'what changed')
+          .option('--resolves <annotation>', 'an annotation that this settles; may be repeated', repeated),
+      ),
+    ),
+    async () => (await import('./continue.ts')).run,
   )
   runs(
     command('accept <id>', 'take a handoff on').option('--expect <revision>', 'only if it still is at this revision'),
@@ -245,6 +301,18 @@ function addHandoffs(command: MakeCommand, runs: Runs): void {
       ),
     ),
     async () => (await import('./complete.ts')).run,
+  )
+  const exported = command(
+    'export <id>',
+    'write a handoff into a new folder: a page to read, its attachments, and the proof',
+  )
+  runs(
+    exported.option('-o, --output <folder>', 'a folder that does not exist yet; default: the id of the handoff'),
+    async () => (await import('./export.ts')).run,
+  )
+  runs(
+    command('verify <folder>', 'check an export, offline: needs no node and no workspace', exported),
+    async () => (await import('./export-verify.ts')).run,
   )
   runs(
     saying(command('cancel <id>', 'take back a handoff that nobody has accepted').option('--reason <text>', 'why')),

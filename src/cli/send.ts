@@ -3,13 +3,12 @@ import { randomUUID } from 'node:crypto'
 import { basename } from 'node:path'
 import type { ArtifactInput, NewHandoffParams } from '../node/api.ts'
 import { type Intent, INTENTS } from '../../protocol/index.ts'
-import type * as z from 'zod'
-import { proposedAction, record } from '../rpc/shapes.ts'
 import type { Command } from './context.ts'
 import { findBase } from './diff-base.ts'
 import { UsageError } from './failure.ts'
 import { readNamedFile, textOrStdin, utf8 } from './input.ts'
 import { withNode } from './node-connection.ts'
+import { readAction, readWholeRecord } from './shaped-file.ts'
 import type { Printer } from './print.ts'
 import { printSaid } from './thread-print.ts'
 
@@ -40,7 +39,7 @@ export const run: Command<Options> = async (context, args, options) => {
     artifacts: await artifactsOf(printer, options),
     question: options.question,
     proposed_action: options.action === undefined ? undefined : readAction(options.action),
-    record: options.record === undefined ? undefined : readRecord(options.record),
+    record: options.record === undefined ? undefined : readWholeRecord(options.record),
     parent_thread_id: options.parent,
     allow_secrets: options.allowSecrets,
     message: { parts: [{ type: 'text', text: await textOrStdin(options.summary) }] },
@@ -110,33 +109,3 @@ function fileArtifact(path: string): ArtifactInput {
 
 /** What no text file holds. JSON would spell each such byte with six. */
 const CONTROL = /[^\P{Cc}\t\n\r\f]/u
-
-function readAction(path: string) {
-  return readShape(path, { shape: proposedAction, name: 'a proposed action', hint: ACTION_HINT })
-}
-
-function readRecord(path: string) {
-  return readShape(path, { shape: record, name: 'a record', hint: RECORD_HINT })
-}
-
-/** The JSON file at `path`, if it has that shape. */
-function readShape<T>(path: string, { shape, name, hint }: { shape: z.ZodType<T>; name: string; hint: string }): T {
-  const text = utf8(readNamedFile(path)) ?? ''
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw new UsageError(`${path} is not JSON.`, hint)
-  }
-  const parsed = shape.safeParse(value)
-  if (parsed.success) return parsed.data
-  const issue = parsed.error.issues[0]
-  const field = issue?.path.join('.') ?? ''
-  throw new UsageError(`${path} is not ${name}: ${field === '' ? '' : `${field}: `}${issue?.message ?? ''}.`, hint)
-}
-
-const RECORD_HINT =
-  'It holds objective, current_state, decisions, evidence, constraints, next_action, ownership and open_questions; examples/record.json is one to begin with.'
-
-const ACTION_HINT =
-  'It holds {"description", "target_files", "rationale"} and, if you like, "suggested_diff" and "base_commit".'

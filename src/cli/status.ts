@@ -39,7 +39,9 @@ function printAbsence({ home, printer }: CommandContext): ExitCode {
 function printStatus(printer: Printer, status: NodeStatus): void {
   const row = (label: string, text: string) => printer.line(`${label.padEnd(10)} ${text}`)
   printer.done(`Node running (pid ${status.pid}, version ${status.version}) since ${clockTime(status.started_at)}.`)
-  if (status.handle === undefined)
+  if (status.node_state === 'removed')
+    printer.warn('This device was removed from its workspace. It connects to nobody; what came before can be read.')
+  else if (status.handle === undefined)
     printer.line('In no workspace yet: relay-node join with an invite code, or relay-node init.')
   else
     row(
@@ -63,6 +65,10 @@ function printStatus(printer: Printer, status: NodeStatus): void {
   for (const [index, server] of status.bootstrap.entries()) row(index === 0 ? 'Bootstrap' : '', bootstrapText(server))
   if (status.bootstrap.length > 0)
     row('Mailbox', status.mailbox ? 'used: sealed handoffs wait at the bootstrap servers for who is away' : 'not used')
+  if (status.quarantined > 0)
+    row('Apart', `${status.quarantined} from laptops that had been removed: relay-node quarantine list`)
+  if (status.unconfirmed.length > 0) printer.warn(`Has not confirmed a removal yet: ${status.unconfirmed.join(', ')}.`)
+  for (const one of status.keyless) printer.warn(keylessText(one))
   if (status.twin !== undefined) printer.warn(`Careful: ${status.twin}. Run relay-node doctor.`)
   if (status.roster.forked) printer.warn('The roster is forked: no change of members counts. Run relay-node doctor.')
   const teammates = status.teammates.filter((teammate) => !teammate.me)
@@ -93,6 +99,16 @@ export function wayTexts({
 }: Pick<TeammateDevice, 'path' | 'via' | 'why_not_direct'>): string[] {
   if (path === undefined) return []
   return [via === undefined ? path : `${path} via ${via}`, ...(why === undefined ? [] : [`not directly: ${why}`])]
+}
+
+/** Why a handoff has no key that a removed laptop does not have. */
+export function keylessText({ thread_id: id, why, devices }: NodeStatus['keyless'][number]): string {
+  const cause = {
+    prekeys: `the encryption key of ${devices.join(', ')} is not here yet`,
+    wraps: 'this laptop has changed its key as often as it may: another laptop of either side can, or hand off anew',
+    devices: 'more laptops take part than one key can be given to: hand off anew',
+  }[why]
+  return `Nothing can be written in ${id} under a key that the removed laptop does not have: ${cause}.`
 }
 
 /** `frank/frank-xps: 3 not acknowledged yet, stored at carol/carols-mbp` */

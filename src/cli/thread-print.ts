@@ -98,6 +98,11 @@ function printWarnings(printer: Printer, thread: ThreadView): void {
   }
   for (const device of thread.forks)
     printer.warn(`${device} signed two entries with one number. Ask its owner what happened.`)
+  const removed = thread.participants.filter((one) => one.removed)
+  for (const { device, fenced } of removed)
+    printer.warn(
+      `${device} (removed${fenced ? ', fenced off' : ''}): what it writes without that being known does not count.`,
+    )
   if (thread.action?.mismatch === true)
     printer.warn('The proposed action here is not the one that the sender signed for. Do not approve it.')
 }

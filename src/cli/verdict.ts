@@ -39,7 +39,7 @@ async function answer(context: CommandContext, { verdict, id, reason, allowSecre
   const output = printer.json ? process.stderr : process.stdout
   const screen = createPrinter({ json: false, stdout: output, stderr: process.stderr })
   const result = await withNode(context, async (node) => {
-    const thread = await readThread(node, id, false)
+    const thread = await readThread(node, id)
     const digest = showAction(screen, thread)
     const { askLine } = await import('./prompts.ts')
     const typed = await askLine(

@@ -134,7 +134,13 @@ function factsOf(view: ThreadView) {
       shared_by,
       shared_at,
     })),
-    participants: participants.map(({ handle, device, side: where }) => ({ handle, device, side: where })),
+    participants: participants.map(({ handle, device, side: where, removed, fenced }) => ({
+      handle,
+      device,
+      side: where,
+      removed,
+      fenced,
+    })),
     artifacts: view.artifacts.slice(0, ARTIFACTS_SHOWN_COUNT_MAX).map(artifactFacts),
     ...(unlisted > 0 ? { artifacts_left: unlisted } : {}),
   }

@@ -108,6 +108,7 @@ export function createAttendance({ system, gate, book, syncProtocol, team, runni
       const now = running()
       if (device === undefined || now === undefined) return
       const standing = gate.standing(device)
+      if (standing === 'removed') now.pairs.connected(device)
       if (standing !== 'teammate' && standing !== 'beacon') return
       if (connection.direction === 'outbound') book.proven(device, connection.remoteAddr.toString())
       const others = now.links.to(device).filter((other) => other !== connection)
@@ -134,9 +135,9 @@ export function createAttendance({ system, gate, book, syncProtocol, team, runni
         return now.ways.improve(team())
       }
       gate.left(device)
+      now.pairs.disconnected(device)
       if (!up.delete(device)) return
       roundTrips.delete(device)
-      now.pairs.disconnected(device)
       now.keeper.disconnected(device)
       now.servers.disconnected(device)
       now.ways.improve(team())

@@ -57,7 +57,7 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
   const gate = createGate({
     clock,
     beacons,
-    expel: (device) => running?.links.hangUp(device, 'its time to join is over'),
+    expel: (device) => running?.links.hangUp(device, 'its time is over'),
   })
   let team: ReadonlySet<DeviceKey> = new Set()
   let topics: ReadonlySet<string> = new Set()
@@ -78,6 +78,9 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
 
   const teammate = (device: DeviceKey): boolean => gate.standing(device) === 'teammate'
 
+  /** A removed device is told so on a sync stream. */
+  const hasSync = (device: DeviceKey): boolean => teammate(device) || gate.standing(device) === 'removed'
+
   function mayEnter(peer: PeerId): boolean {
     const device = deviceOfPeer(peer)
     if (device === undefined || running === undefined || !gate.mayEnter(device)) return false
@@ -91,7 +94,7 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
 
   function onSyncStream(stream: Stream, connection: Connection): void {
     const device = deviceOfPeer(connection.remotePeer)
-    if (device !== undefined && teammate(device)) running?.pairs.accept(frameStream(stream, device))
+    if (device !== undefined && hasSync(device)) running?.pairs.accept(frameStream(stream, device))
     else stream.abort(new Error('not a teammate'))
   }
 
@@ -262,10 +265,10 @@ export async function createLibp2pNet(options: Libp2pNetOptions): Promise<Net> {
         ...others,
       ])
     },
-    setTeam(next) {
+    setTeam(next, removed = new Set()) {
       const added = [...next.keys()].filter((device) => device !== self && !team.has(device))
       team = new Set([...next.keys()].filter((device) => device !== self))
-      for (const device of gate.setTeam(team)) {
+      for (const device of gate.setTeam(team, removed)) {
         book.forget(device)
         book.given(device, beacons.get(device) ?? [])
         running?.links.hangUp(device, 'no longer a teammate')

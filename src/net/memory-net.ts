@@ -80,10 +80,17 @@ export function createMemoryHub(system: System): MemoryHub {
   function reconsider(one: DeviceKey, other: DeviceKey): void {
     const a = seats.get(one)
     const b = seats.get(other)
-    if (a === undefined || b === undefined || !reachable(one, other) || !a.team.has(other) || !b.team.has(one)) return
+    if (a === undefined || b === undefined || !reachable(one, other)) return
+    if (!mayMeet(a, b) && !mayMeet(b, a)) return
     connect(a, b)
     welcome(a, other)
     welcome(b, one)
+  }
+
+  /** \`a\` wants it and \`b\` lets it in. */
+  function mayMeet(a: Seat, b: Seat): boolean {
+    const isServed = b.team.has(a.device) || b.gate.standing(a.device) === 'removed'
+    return a.team.has(b.device) && isServed && b.gate.mayEnter(a.device)
   }
 
   function connect(a: Seat, b: Seat): void {
@@ -93,7 +100,7 @@ export function createMemoryHub(system: System): MemoryHub {
   }
 
   function welcome(seat: Seat, device: DeviceKey): void {
-    seat.handlers.onPeerChange({ device, connected: true, addresses: [addressOf(device)] })
+    if (seat.team.has(device)) seat.handlers.onPeerChange({ device, connected: true, addresses: [addressOf(device)] })
     seat.pairs.connected(device)
   }
 
@@ -228,9 +235,9 @@ export function createMemoryHub(system: System): MemoryHub {
         seat = undefined
       },
       addresses: () => (seat === undefined ? [] : [addressOf(device)]),
-      setTeam(next) {
+      setTeam(next, removed = new Set()) {
         team = new Set([...next.keys()].filter((other) => other !== device))
-        const dropped = gate.setTeam(team)
+        const dropped = gate.setTeam(team, removed)
         if (seat === undefined) return
         const added = [...team].filter((other) => seat?.team.has(other) === false)
         seat.team = team

@@ -59,7 +59,7 @@ export type GossipVerdict = 'accept' | 'ignore' | 'reject'
 
 /** What the node gives to the net. All are called by the net, never before start(). */
 export interface NetHandlers {
-  /** A stream of /relay/sync/1 with a teammate is open; called on both sides, one live stream a peer. The stream is closed when the promise settles, and the promise must settle once the stream has ended: until then this peer gets no other. */
+  /** A stream of /relay/sync/1 with a teammate, or with a removed device that came, is open; called on both sides, one live stream a peer. The stream is closed when the promise settles, and the promise must settle once the stream has ended: until then this peer gets no other. */
   onSync(stream: FrameStream): Promise<void>
   /** A stranger opened /relay/join/1 while joining was open. The stream is closed when the promise settles. */
   onJoin(stream: FrameStream): Promise<void>
@@ -79,9 +79,10 @@ export interface Net {
   addresses(): string[]
   /**
    * The devices that are served and kept connected, with their last known addresses. Whoever is
-   * dropped from the list is hung up at once; whoever is new is dialled at once.
+   * dropped from the list is hung up at once; whoever is new is dialled at once. Devices of `removed`
+   * are never dialled; one that comes gets a sync stream, for FAREWELL_TTL_MS and for nothing else.
    */
-  setTeam(team: ReadonlyMap<DeviceKey, readonly string[]>): void
+  setTeam(team: ReadonlyMap<DeviceKey, readonly string[]>, removed?: ReadonlySet<DeviceKey>): void
   /** The bootstrap servers to keep connected: multiaddrs, each ending in /p2p/<PeerId>. Others are left out, with a word in the log. */
   setBootstrap(addresses: readonly string[]): void
   /** Every bootstrap server of the list. */

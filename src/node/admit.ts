@@ -9,6 +9,7 @@ import {
   type Node,
   openEntry,
   type Refused,
+  QUARANTINE_COUNT_MAX,
   REFUSED_KEPT_COUNT_MAX,
   SENDER_OPEN_THREADS_COUNT_MAX,
   textId,
@@ -20,13 +21,15 @@ import { acknowledge } from './acknowledge.ts'
 import { carry } from './carry.ts'
 import { wantChunks } from './chunks.ts'
 import { openThreadKeys } from './contents.ts'
+import { fenceBefore } from './fencing.ts'
 import { countRefusal, factsOf, groundOf, type Held, keepBody, rememberRefused, type Turn } from './held.ts'
 import type { Published } from './publish.ts'
+import { quarantineIfRemoved } from './quarantine.ts'
 import { putEntry, putRefused, putThreadRow, putTwin } from './rows.ts'
 import { markDue } from './search-due.ts'
 import { applyPreview, authorOf, type Gained, isLacking, settle } from './settle.ts'
 import { createOf, sideOf, takeIn, type Thread } from './threads.ts'
-import { memberOfDevice, ownMember, rosterOf } from './workspace.ts'
+import { isRemoved, memberOfDevice, ownMember, rosterOf } from './workspace.ts'
 
 export interface Incoming {
   readonly envelope: Uint8Array
@@ -49,8 +52,8 @@ export interface Admitted {
   readonly missing: Map<Hex, Hex[]>
   /** The roster entry that something cites is not here. */
   missingRoster: boolean
-  /** Receipts that were written for what came. */
-  readonly acks: Published[]
+  /** What this node wrote because of what came: receipts, and fences before what a removed device wrote. */
+  readonly said: Published[]
   /** How many entries were refused, what waited for them included. */
   refused: number
   /** Threads that gained entries or bodies. */
@@ -81,7 +84,7 @@ function nothingYet(): Admitted {
     missing: new Map(),
     missingRoster: false,
     refused: 0,
-    acks: [],
+    said: [],
     changed: new Set(),
     left: new Set(),
     carried: new Map(),
@@ -115,7 +118,7 @@ export async function admit(held: Held, room: WaitingRoom, delivery: Delivery): 
       } else if (thread.id !== delivery.thread && !admitted.changed.has(thread.id)) continue
       await wantChunks(held, turn, thread)
       const ack = more ? undefined : await acknowledge(held, turn, thread)
-      if (ack) admitted.acks.push(ack)
+      if (ack) admitted.said.push(ack)
     }
     return admitted
   })
@@ -162,18 +165,28 @@ async function admitOne(held: Held, turn: Turn, { room, work, admitted, waiting 
     }
     room.byId.delete(entry.id)
     turn.touched.add(thread)
+    if (entry.header.kind === 'create') quarantineIfRemoved(held, turn, entry)
+    const fence = fenceBefore(held, turn, thread, entry.header.dev)
+    if (fence) admitted.said.push(fence)
     noteTwin(held, turn, thread, entry)
     const arrival = { number: turn.nextArrival(), at: held.system.clock.now() }
-    takeIn(thread, judged.value, arrival)
+    // With a fence between, it has another place; the verdict rests on its past and is the same.
+    const node = fence ? placedAnew(held, thread, entry) : judged.value
+    takeIn(thread, node, arrival)
     turn.writes.push(putEntry(thread.id, { envelope: entry.envelope, arrival: arrival.number, receivedAt: arrival.at }))
-    turn.writes.push(...(await openThreadKeys(held, thread, judged.value)))
-    if (beginsToRead(held, thread, judged.value)) at.gained.unshift(...(await heldBefore(held, thread, at.gained)))
-    const kept =
-      body !== null && isBodyOf(entry, body) && keep(held, turn, thread, { node: judged.value, sealed: body })
+    turn.writes.push(...(await openThreadKeys(held, thread, node)))
+    if (beginsToRead(held, thread, node)) at.gained.unshift(...(await heldBefore(held, thread, at.gained)))
+    const kept = body !== null && isBodyOf(entry, body) && keep(held, turn, thread, { node, sealed: body })
     if (kept === 'for others') noteCarried(admitted, entry)
-    at.gained.push({ node: judged.value, sealed: kept === 'as own' ? (body ?? undefined) : undefined })
+    at.gained.push({ node, sealed: kept === 'as own' ? (body ?? undefined) : undefined })
     queue.push(...waitingFor(room, entry.id))
   }
+}
+
+function placedAnew(held: Held, thread: Thread, entry: Entry): Node {
+  const judged = authorize(groundOf(held, thread), entry)
+  if (judged.ok !== true) throw new Error('a verdict does not depend on what lies beside the past of an entry')
+  return judged.value
 }
 
 /** Keeps a body: of this device's own threads always, of others' as far as it may. */
@@ -220,14 +233,16 @@ function noteCarried(admitted: Admitted, { thread, id }: Entry): void {
 
 /**
  * Local policy, no verdict: not taken in now are entries of another workspace, more of a device that
- * forks than proves it, more open handoffs of one sender than anyone can read, and more of one
- * author in threads of others than this node keeps.
+ * forks than proves it, more handoffs than are kept apart, more open ones of one sender than anyone
+ * can read, and more of one author in threads of others than this node keeps.
  */
 function isWelcome(held: Held, entry: Entry, { thread, work }: Pick<Work, 'work'> & { thread: Thread }): boolean {
   const roster = rosterOf(held.workspace)
   if (entry.header.ws !== roster?.ws) return false
   const { dev } = entry.header
   // The counts of the rules look at one past each: a device that forks escapes them.
+  if (entry.header.kind === 'create' && isRemoved(held.workspace, dev) && held.quarantined.size >= QUARANTINE_COUNT_MAX)
+    return false
   if (thread.graph.forked.has(dev) && (thread.graph.byDevice.get(dev)?.length ?? 0) >= FORKED_ENTRIES_COUNT_MAX)
     return false
   if (isForeign(held, entry, thread)) return hasRoomForForeign(held, entry, work)
@@ -311,7 +326,7 @@ export async function admitBodies(
     if (admitted.changed.size > 0) {
       await wantChunks(held, turn, thread)
       const ack = await acknowledge(held, turn, thread)
-      if (ack) admitted.acks.push(ack)
+      if (ack) admitted.said.push(ack)
     }
     return admitted
   })

@@ -5,16 +5,7 @@
  * Whatever came from a peer is {@link Untrusted}: it cannot be read as text without naming the one
  * function that wraps it for an agent, or shows it to a person.
  */
-import type {
-  ContinuityRecord,
-  Intent,
-  MemberKind,
-  Outcome,
-  ProposedAction,
-  Role,
-  TurnedAway,
-  Verdict,
-} from '../../protocol/index.ts'
+import type { ContinuityRecord, Intent, Outcome, ProposedAction, Role, Verdict } from '../../protocol/index.ts'
 import type { ArtifactListing, ArtifactParams, ArtifactSlice } from './artifact-calls.ts'
 import type {
   AcceptParams,
@@ -55,9 +46,15 @@ import type {
   VerdictParams,
   VerdictResult,
 } from './calls.ts'
+import type { ExportPage, ExportParams } from './export-calls.ts'
+import type { BootstrapServer, NodeStatus, PingedDevice, Teammate, WhoAmI } from './node-status.ts'
+import type { MemberListing, QuarantinedThread, RemovalResult } from './removal-calls.ts'
 
 export type * from './artifact-calls.ts'
 export type * from './calls.ts'
+export type * from './export-calls.ts'
+export type * from './node-status.ts'
+export type * from './removal-calls.ts'
 
 declare const fromPeer: unique symbol
 /** Data from another person's node. On the wire it is plain JSON. */
@@ -210,7 +207,15 @@ export interface ThreadView extends ThreadCommon {
   state_digest: string
   /** Devices of the thread and, per device, the number of its newest entry here. */
   readers: ReaderView[]
-  participants: { handle: string; device: string; side: 'sender' | 'recipient' | 'reader' }[]
+  participants: {
+    handle: string
+    device: string
+    side: 'sender' | 'recipient' | 'reader'
+    /** It was removed from the workspace. */
+    removed: boolean
+    /** The other side has signed that nothing counts which it wrote without that being known. */
+    fenced: boolean
+  }[]
   next_cursor?: string
 }
 
@@ -242,127 +247,6 @@ export interface InboxPage {
   indexing?: { missing: number }
 }
 
-export interface TeammateDevice {
-  /** `member/device` */
-  device: string
-  peer_id: string
-  reachable: boolean
-  path?: string
-  /** The bootstrap server that relays, where the path is relayed. */
-  via?: string
-  /** Why no better path is in use. */
-  why_not_direct?: string
-  round_trip_ms?: number
-  last_seen?: Time
-  /** Its clock minus ours, where that is more than a minute. */
-  clock_skew_ms?: number
-  /** Why the last attempt to reach it failed. */
-  last_failure?: string
-  removed: boolean
-}
-
-export interface Teammate {
-  handle: string
-  kind: MemberKind
-  role: Role
-  trust: Trust
-  me: boolean
-  devices: TeammateDevice[]
-  reachable: boolean
-  last_seen?: Time
-  blocked: boolean
-}
-
-export interface WhoAmI {
-  handle?: string
-  member?: string
-  device?: string
-  peer_id: string
-  workspaces: string[]
-  role?: 'member' | 'reader'
-  kind?: 'person' | 'service'
-  owner: boolean
-  /** `alone` until a workspace is made or joined. */
-  node_state: 'ready' | 'alone'
-  reachable_peers: number
-}
-
-export interface NodeStatus extends WhoAmI {
-  pid: number
-  version: string
-  protocol: number
-  started_at: Time
-  addresses: string[]
-  store_format: number
-  /** Why nothing can be written; absent where it can. */
-  store_failure?: { code: string; message: string }
-  teammates: Teammate[]
-  threads: number
-  unread: number
-  /** Entries that some device has not acknowledged yet. */
-  outbox: number
-  /** The same by device, with whoever keeps some of them for it. */
-  waiting: { device: string; entries: number; stored_at: string[] }[]
-  /** Sealed bodies that are kept here for others. */
-  carried: { entries: number; bytes: number }
-  /** Whether mailboxes at the bootstrap servers are used. */
-  mailbox: boolean
-  /** Another machine that runs with this device's key, in words. */
-  twin?: string
-  /** Refusals by name since the node started. */
-  refused: Record<string, number>
-  /** Refused entries that are kept as proof, newest first. */
-  refused_entries: RefusedEntry[]
-  /** Proven: the device signed two entries with one number in that thread. */
-  forks: { device: string; thread_id: string }[]
-  roster: { position: number; forked: boolean }
-  bootstrap: BootstrapServer[]
-  clock_ms: number
-}
-
-/** A bootstrap server that this node uses. */
-export interface BootstrapServer {
-  /** Host and port of its first address. */
-  host: string
-  peer_id: string
-  addresses: string[]
-  /** The team's owner for everybody, or the settings of this laptop. */
-  named_by: 'team' | 'settings'
-  connected: boolean
-  /** It holds a place for this laptop, so that teammates reach it through the server. */
-  relaying: boolean
-  round_trip_ms?: number
-  last_failure?: string
-  /** Where mailboxes are used. */
-  mailbox?: {
-    /** Entries that were left there for others since the node started. */
-    left: number
-    /** Items of one's own there that wait for something else to come. */
-    waiting: number
-    /** What the server did not take last, for whom. */
-    turned_away: { why: TurnedAway; device: string; at: Time }[]
-  }
-}
-
-export interface RefusedEntry {
-  /** The device that sent it, `member/device`. Whose words it is supposed to be is not known. */
-  from: string
-  /** Name of the rule's no. */
-  refusal: string
-  at: Time
-  size: number
-}
-
-export interface PingedDevice {
-  /** `member/device` */
-  device: string
-  round_trip_ms?: number
-  path?: string
-  via?: string
-  why_not_direct?: string
-  failure?: string
-}
-
 /** Something happened that a front end may want to look at. `cursor` grows with local arrival order. */
 export interface NodeEvent {
   type: 'inbox' | 'thread' | 'status'
@@ -390,6 +274,8 @@ export interface NodeApi {
   resolve(params: ResolveParams, caller: Caller): Promise<ResolveResult>
   /** Fetches what this part needs and is not here; ends early, without it, when `signal` is aborted. */
   readArtifact(params: ArtifactParams, signal?: AbortSignal): Promise<ArtifactSlice>
+  /** The proof of a thread that this device takes part in, in pages. */
+  exportThread(params: ExportParams): Promise<ExportPage>
   approve(params: VerdictParams, caller: Caller): Promise<VerdictResult>
   reject(params: VerdictParams, caller: Caller): Promise<VerdictResult>
   /** Lets a third member read a thread. A human's alone. */
@@ -404,6 +290,11 @@ export interface NodeApi {
   invite(params: InviteParams): Promise<InviteResult>
   listInvites(): Promise<{ items: InviteListing[] }>
   revokeInvite(params: { invite_id: string }): Promise<InviteListing>
+  members(): Promise<{ items: MemberListing[] }>
+  /** Shuts out a member, or one laptop: `frank`, `frank/frank-xps`; the owner's alone. */
+  remove(params: { name: string }): Promise<RemovalResult>
+  listQuarantine(): Promise<{ items: QuarantinedThread[] }>
+  admitQuarantined(params: { thread_id: string }): Promise<QuarantinedThread>
   listBootstrap(): Promise<{ items: BootstrapServer[] }>
   /** Names bootstrap servers for the whole team; the owner's alone. */
   useBootstrap(params: { addresses: string[] }): Promise<{ items: BootstrapServer[] }>

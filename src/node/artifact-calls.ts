@@ -1,5 +1,5 @@
 /** Artifacts as callers give them, and as they get them back; types alone. */
-import type { Content, Party } from './api.ts'
+import type { AfterRemoval, Content, Party } from './api.ts'
 
 export interface ArtifactInput {
   type: 'file_diff' | 'file_ref' | 'test_command' | 'api_contract' | 'link' | 'file'
@@ -30,6 +30,7 @@ export interface ArtifactParams {
   artifact_id: string
   offset?: number | undefined
   max_bytes?: number | undefined
+  after_removal?: AfterRemoval
 }
 export type ArtifactSlice = {
   thread_id: string

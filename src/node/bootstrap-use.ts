@@ -9,7 +9,7 @@ import type { MailboxFacts } from './mailbox.ts'
 import { requireMember } from './membership.ts'
 import { appendRoster, requireOwner } from './owner.ts'
 import { timeText } from './shown.ts'
-import { deviceLabel, rosterOf, rosterUndo } from './workspace.ts'
+import { deviceLabel, isRemoved, rosterOf, rosterUndo } from './workspace.ts'
 
 export interface BootstrapUse {
   /** Tells the net which servers there are now. */
@@ -56,7 +56,8 @@ export function createBootstrapUse(parts: {
   const named = (): readonly string[] => rosterOf(workspace)?.bootstrap ?? []
 
   function apply(): void {
-    net.setBootstrap([...new Set([...own, ...named()])])
+    // Whoever was removed calls nobody any more.
+    net.setBootstrap(isRemoved(workspace, workspace.key.public) ? [] : [...new Set([...own, ...named()])])
   }
 
   function servers(): BootstrapServer[] {

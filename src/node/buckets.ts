@@ -2,7 +2,8 @@
 import { bucketDigest, bucketDigests, bucketOf, type Hex } from '../../protocol/index.ts'
 
 export interface Buckets {
-  set(thread: Hex, headsDigest: Hex): void
+  /** undefined: the thread does not count. */
+  set(thread: Hex, headsDigest: Hex | undefined): void
   /** As {@link bucketDigests} of all that was set. */
   digests(): Hex
 }
@@ -18,7 +19,8 @@ export function createBuckets(): Buckets {
       const bucket = buckets.get(at) ?? { threads: new Map<Hex, Hex>(), digest: undefined }
       buckets.set(at, bucket)
       if (bucket.threads.get(thread) === headsDigest) return
-      bucket.threads.set(thread, headsDigest)
+      if (headsDigest === undefined) bucket.threads.delete(thread)
+      else bucket.threads.set(thread, headsDigest)
       bucket.digest = undefined
       all = undefined
     },

@@ -31,6 +31,9 @@ export interface Caller {
   bound?: TokenSession | undefined
 }
 
+/** Read also where this device was removed: its human keeps what came before. Agents do not ask for it. */
+export type AfterRemoval = boolean | undefined
+
 export interface WriteMetadata {
   client_idempotency_key?: string | undefined
 }
@@ -85,6 +88,7 @@ export interface GetThreadParams {
   cursor?: string | undefined
   /** Move this member's read mark to what is returned. */
   mark_read?: boolean | undefined
+  after_removal?: AfterRemoval
 }
 export interface ListThreadsParams {
   /** Default: pending and accepted; where something is looked for: all. */
@@ -93,6 +97,7 @@ export interface ListThreadsParams {
   cursor?: string | undefined
   limit?: number | undefined
   wait_s?: number | undefined
+  after_removal?: AfterRemoval
   /** Words to look for in all that this device can read. Where it is there, even empty, the answer is of search: best first, or newest first. */
   query?: string | undefined
   /** Handle of the teammate who sent or received it. */

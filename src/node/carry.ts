@@ -47,6 +47,7 @@ function count(carried: Carried, { author, size }: CarriedRow, sign: 1 | -1): vo
  * Nobody waits for a device that was fenced or removed.
  */
 function awaitedIn(held: Held, thread: Thread): (node: Node) => boolean {
+  if (held.quarantined.has(thread.id)) return () => false
   const { graph } = thread
   const roster = rosterOf(held.workspace)
   const fenced = new Set(graph.byKind.fence.map((fence) => fence.entry.header.ctl.device))

@@ -1,6 +1,7 @@
 /** Opening what is sealed: thread keys that are wrapped to this device, and bodies. */
 import {
   actionMac,
+  bodyKeyOf as ownBodyKey,
   type BodyKind,
   type BodyOf,
   type Checked,
@@ -11,6 +12,7 @@ import {
   type Hex,
   isBefore,
   type Node,
+  type NodeOf,
   openBody,
   openOlderKey,
   type ProposedAction,
@@ -21,6 +23,7 @@ import type { Write } from '../store/store.ts'
 import type { Held } from './held.ts'
 import { putSecret } from './rows.ts'
 import { createOf, type Thread } from './threads.ts'
+import { isRemoved, type Workspace } from './workspace.ts'
 
 export type AnyBody = { [K in BodyKind]: { kind: K; body: BodyOf<K> } }[BodyKind]
 
@@ -78,14 +81,27 @@ function isCommitted(thread: Thread, keyId: Hex, key: Uint8Array): boolean {
   return commitThreadKey(key, { nonce, ws: header.ws, device: header.dev, prev: header.prev }) === header.ctl.commit
 }
 
-/** The key that a writer uses now: of those that no later wrap here replaced, the one with the lowest id that this device holds. */
-export function writingKey(thread: Thread): { id: Hex; key: Uint8Array } | undefined {
+/**
+ * The key that a writer uses now: of those that no later wrap here replaced, and that no removed
+ * device was given, the one with the lowest id that this device holds. A removed device can still
+ * make a key that the rules allow, with an id as low as it likes: its own past is before its removal.
+ */
+export function writingKey(workspace: Workspace, thread: Thread): { id: Hex; key: Uint8Array } | undefined {
   const { create, wrap } = thread.graph.byKind
   const introduced = [...create, ...wrap].filter((node) => thread.keys.has(node.entry.id))
   const maximal = introduced.filter((node) => !introduced.some((other) => other !== node && isBefore(node, other)))
-  const id = maximal.map((node) => node.entry.id).toSorted()[0]
+  const safe = maximal.filter((node) => !holdersOf(thread, node).some((device) => isRemoved(workspace, device)))
+  const id = safe.map((node) => node.entry.id).toSorted()[0]
   const key = id === undefined ? undefined : thread.keys.get(id)
   return id === undefined || key === undefined ? undefined : { id, key }
+}
+
+/** Who was given the key that `node` introduces. */
+function holdersOf(thread: Thread, node: NodeOf<'create'> | NodeOf<'wrap'>): Hex[] {
+  const { id, header } = node.entry
+  const shares = thread.graph.byKind.share.filter(({ entry }) => entry.header.ctl.key === id)
+  const wraps = [...header.ctl.wraps, ...shares.flatMap(({ entry }) => entry.header.ctl.wraps)]
+  return [header.dev, ...wraps.map(([device]) => device)]
 }
 
 /** The key that sealed the body of `entry`, if this device holds it. */
@@ -95,14 +111,28 @@ function bodyKeyOf(thread: Thread, entry: Entry): Uint8Array | undefined {
   return thread.keys.get(kind === 'create' ? entry.id : (body.key ?? ''))
 }
 
+/** The sealed body of an entry, where it is here, and the key that opens it and nothing else. */
+export async function sealedContent(
+  held: Held,
+  thread: Thread,
+  entry: Entry,
+): Promise<{ sealed: Uint8Array | undefined; key: Uint8Array | undefined }> {
+  const sealed = await sealedBody(held, thread, entry)
+  const key = bodyKeyOf(thread, entry)
+  return { sealed, key: sealed && key && ownBodyKey(entry, key) }
+}
+
 /** Reads and opens the body of an entry. */
 export async function openContent(held: Held, thread: Thread, entry: Entry): Promise<Opened> {
   const { kind } = entry.header
   if (!hasBody(kind)) return { state: 'none' }
-  const sealed = thread.bodies.has(entry.id)
-    ? (held.freshBodies.get(entry.id) ?? (await held.store.get('body', entry.id)))
-    : undefined
+  const sealed = await sealedBody(held, thread, entry)
   return sealed ? openSealed(thread, entry, sealed) : { state: 'missing' }
+}
+
+async function sealedBody(held: Held, thread: Thread, entry: Entry): Promise<Uint8Array | undefined> {
+  if (!thread.bodies.has(entry.id)) return undefined
+  return held.freshBodies.get(entry.id) ?? (await held.store.get('body', entry.id))
 }
 
 /** Opens a sealed body that is at hand. */

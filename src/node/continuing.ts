@@ -20,9 +20,9 @@ import {
   requireSide,
   requireTurnsLeft,
 } from './checks.ts'
-import type { Held } from './held.ts'
+import type { Held, Turn } from './held.ts'
 import { once } from './idempotency.ts'
-import { matchId, requireThread, requireWriter } from './membership.ts'
+import { matchId, requireWriter } from './membership.ts'
 import { annotationView } from './record-view.ts'
 import { EMPTY_RECORD } from './record-shape.ts'
 import { annotationsOf, type CarriedArtifact, type Revision, revisionsOf, show } from './records.ts'
@@ -40,11 +40,11 @@ export interface Continuing {
   resolve(params: ResolveParams, caller: Caller): Promise<ResolveResult>
 }
 
-export function createContinuing({ held, rate, publishIn }: Writing): Continuing {
+export function createContinuing({ held, rate, publishIn, threadToWrite }: Writing): Continuing {
   /** The thread, if this device may say something more in it. */
-  async function requireWritable(typed: string, verb: string): Promise<Thread> {
+  async function requireWritable(turn: Turn, typed: string, verb: string): Promise<Thread> {
     requireWriter(held)
-    const thread = await requireThread(held, typed)
+    const thread = await threadToWrite(turn, typed)
     requireOpen(held, thread)
     requireSide(held, thread, ['sender', 'recipient'], verb)
     return thread
@@ -55,7 +55,7 @@ export function createContinuing({ held, rate, publishIn }: Writing): Continuing
       const { expected_revision_id: expected, resolves = [] } = params
       const says = outgoing(params)
       return once(held, { method: 'continue', params, caller, says }, async (turn) => {
-        const thread = await requireWritable(params.thread_id, 'continue')
+        const thread = await requireWritable(turn, params.thread_id, 'continue')
         requireRevisions(thread, Array.isArray(expected) ? expected : [expected])
         const revisions = await revisionsOf(held, thread)
         const heads = revisions.filter(({ isHead }) => isHead)
@@ -92,7 +92,7 @@ export function createContinuing({ held, rate, publishIn }: Writing): Continuing
     annotate(params, caller) {
       const says = outgoing(params)
       return once(held, { method: 'annotate', params, caller, says }, async (turn) => {
-        const thread = await requireWritable(params.thread_id, 'annotate')
+        const thread = await requireWritable(turn, params.thread_id, 'annotate')
         const revisions = await revisionsOf(held, thread)
         const id = requireRevision(thread, params.revision_id)
         const revision = revisions.find(({ node }) => node.entry.id === id)
@@ -116,7 +116,7 @@ export function createContinuing({ held, rate, publishIn }: Writing): Continuing
       const body = noteBody(params)
       const says = outgoing(params)
       return once(held, { method: 'resolve', params, caller, says }, async (turn) => {
-        const thread = await requireWritable(params.thread_id, 'resolve annotations of')
+        const thread = await requireWritable(turn, params.thread_id, 'resolve annotations of')
         const annotation = requireAnnotation(thread, params.annotation_id)
         const revision = requireRevision(thread, params.resolved_revision_id)
         requireTurnsLeft(thread)

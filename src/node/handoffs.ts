@@ -39,11 +39,11 @@ import { publishCreate } from './publish.ts'
 import { markRead } from './reading.ts'
 import { outgoing } from './outgoing.ts'
 import { handoffBody, messageBody, reasonBody, resultBody } from './said.ts'
-import { gistOf, nearness } from './search-similar.ts'
+import { nearnessTo } from './search-similar.ts'
 import { createOf, type Thread } from './threads.ts'
 import { stateOf } from './tracker.ts'
 import { commonView, threadView } from './view.ts'
-import { deviceLabel, reachableKeys, resolveHandle, rosterOf } from './workspace.ts'
+import { deviceLabel, isRemoved, reachableKeys, resolveHandle, rosterOf } from './workspace.ts'
 import type { Writing } from './writing.ts'
 
 export interface Handoffs {
@@ -56,17 +56,19 @@ export interface Handoffs {
 }
 
 export function createHandoffs(writing: Writing): Handoffs {
-  const { held, rate, announce, publishIn } = writing
+  const { held, rate, announce, publishIn, threadToWrite } = writing
 
   return {
     async sendHandoff(params, caller) {
       const { body, outside } = handoffBody(params)
       const says = outgoing(params)
       requireWriter(held)
-      const prepared = await prepareKey(held, params.recipient)
+      const early = await prepareKey(held, params.recipient)
       return once(held, { method: 'message/send', params, caller, says }, async (turn) => {
         requireWriter(held)
         const recipient = requireRecipient(held, params.recipient)
+        // Somebody may have been removed since.
+        const prepared = isCurrent(held, early) ? early : await prepareKey(held, params.recipient)
         if (!prepared) throw noKeys(held, recipient)
         const parent =
           params.parent_thread_id === undefined ? null : (await requireThread(held, params.parent_thread_id)).id
@@ -115,7 +117,7 @@ export function createHandoffs(writing: Writing): Handoffs {
       const says = outgoing(params, 'body')
       return once(held, { method: 'message/send', params, caller, says }, async (turn) => {
         requireWriter(held)
-        const thread = await requireThread(held, params.thread_id)
+        const thread = await threadToWrite(turn, params.thread_id)
         requireOpen(held, thread)
         requireSide(held, thread, ['sender', 'recipient'], 'write')
         requireTurnsLeft(thread)
@@ -136,7 +138,7 @@ export function createHandoffs(writing: Writing): Handoffs {
     accept(params, caller) {
       return once(held, { method: 'accept', params, caller }, async (turn) => {
         requireWriter(held)
-        const thread = await requireThread(held, params.thread_id)
+        const thread = await threadToWrite(turn, params.thread_id)
         requireOpen(held, thread)
         requireSide(held, thread, ['recipient'], 'accept')
         const state = stateOf(thread.tracker, thread.graph)
@@ -163,7 +165,7 @@ export function createHandoffs(writing: Writing): Handoffs {
       const says = outgoing(params)
       return once(held, { method: 'complete', params, caller, says }, async (turn) => {
         requireWriter(held)
-        const thread = await requireThread(held, params.thread_id)
+        const thread = await threadToWrite(turn, params.thread_id)
         requireOpen(held, thread)
         requireSide(held, thread, ['recipient'], 'complete')
         const outcome = params.outcome ?? 'done'
@@ -187,7 +189,7 @@ export function createHandoffs(writing: Writing): Handoffs {
       const says = outgoing(params)
       return once(held, { method: 'tasks/cancel', params, caller, says }, async (turn) => {
         requireWriter(held)
-        const thread = await requireThread(held, params.thread_id)
+        const thread = await threadToWrite(turn, params.thread_id)
         requireOpen(held, thread)
         requireSide(held, thread, ['sender'], 'cancel')
         if (stateOf(thread.tracker, thread.graph).status === 'accepted') {
@@ -208,7 +210,7 @@ export function createHandoffs(writing: Writing): Handoffs {
       const says = outgoing(params)
       return once(held, { method: verdict, params, caller, says }, async (turn) => {
         requireWriter(held)
-        const thread = await requireThread(held, params.thread_id)
+        const thread = await threadToWrite(turn, params.thread_id)
         requireOpen(held, thread)
         requireSide(held, thread, ['recipient'], verdict === 'approved' ? 'approve' : 'reject')
         const action = await requireAction(held, thread)
@@ -284,13 +286,19 @@ async function prepareKey(held: Held, handle: string): Promise<PreparedKey | und
   }
 }
 
+/** Whether none of those it is wrapped to was removed meanwhile. */
+function isCurrent(held: Held, prepared: PreparedKey | undefined): boolean {
+  const devices = prepared ? [...prepared.senders, ...prepared.recipients] : []
+  return !devices.some((device) => isRemoved(held.workspace, device))
+}
+
 const SIMILAR_COUNT_MAX = 5
 
 /** Open handoffs to the same member that say nearly the same, the nearest first. */
 function similarThreads(held: Held, recipient: Member, summary: string): string[] {
-  const wanted = gistOf(summary)
+  const nearness = nearnessTo(summary)
   const near = [...held.facts].flatMap(([thread, { gist, recipient: of }]) => {
-    const how = gist === null || of !== recipient.id ? undefined : nearness(wanted, gist)
+    const how = gist === null || of !== recipient.id ? undefined : nearness(gist)
     return how === undefined ? [] : [{ thread, how }]
   })
   return near

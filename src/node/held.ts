@@ -21,6 +21,7 @@ import {
   putBody,
   readCarried,
   readOutbox,
+  readQuarantine,
   readThreadRows,
   type ThreadRow,
   type TwinRow,
@@ -84,6 +85,8 @@ export interface Held {
   roomMade(): number
   /** Sealed bodies whose batch is not on disk yet. */
   readonly freshBodies: Map<Hex, Uint8Array>
+  /** Threads that are kept apart, with the time since when, ms: begun by a device that was removed before they came. */
+  readonly quarantined: Map<Hex, number>
   /** Ids refused by anything but a wrong signature, newest last. */
   readonly refusedIds: Set<Hex>
   /** Number of the next refused entry that is kept. */
@@ -143,7 +146,8 @@ export async function openHeld(options: {
       for (const [author, size] of of.foreign) foreign.set(author, (foreign.get(author) ?? 0) + size)
       if (before?.open === true && !of.open) roomMade++
       facts.set(thread, of)
-      buckets.set(thread, of.headsDigest)
+      // Peers that do not hold it learn nothing of a thread that is kept apart.
+      buckets.set(thread, held.quarantined.has(thread) ? undefined : of.headsDigest)
     },
     buckets: () => buckets.digests(),
     outbox: new Map(),
@@ -154,6 +158,7 @@ export async function openHeld(options: {
     foreign,
     roomMade: () => roomMade,
     freshBodies: new Map(),
+    quarantined: new Map(),
     refusedIds: new Set(),
     proofs: { next: await nextRefused(store) },
     recovery: { met: met && new Set(met) },
@@ -196,6 +201,7 @@ export async function openHeld(options: {
     },
     arrival: () => arrival,
   }
+  for await (const [thread, at] of readQuarantine(store)) held.quarantined.set(thread, at)
   for await (const [thread, row] of readThreadRows(store)) held.setFacts(thread, factsOf(row))
   for await (const item of readOutbox(store)) outboxOf(held, item.device).set(item.entry, item.thread)
   for await (const [thread, chunk] of readMarks(store, 'wanted')) addWanted(held.wanted, thread, chunk)

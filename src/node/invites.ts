@@ -34,7 +34,7 @@ import { appendRoster, requireOwner } from './owner.ts'
 import type { Peers } from './peers.ts'
 import { decodeRow, putSecret } from './rows.ts'
 import { timeText } from './shown.ts'
-import { admitPrekey, currentKey, rosterOf, rosterSuffix, rosterUndo } from './workspace.ts'
+import { admitPrekey, currentKey, isRemoved, rosterOf, rosterSuffix, rosterUndo } from './workspace.ts'
 
 export interface Invites {
   /** Opens the door for the invites that are open, and closes it when they end. */
@@ -87,7 +87,7 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
     const joined = [...workspace.log.entries.values()].flatMap(({ header }) =>
       header.kind === 'add-device' && header.ctl.invite === invite.id ? [header.ctl.device] : [],
     )
-    return joined.some((device) => peers.peerRow(device)?.met !== true)
+    return joined.some((device) => !isRemoved(workspace, device) && peers.peerRow(device)?.met !== true)
   }
 
   /** One after the other, so that none advertises what another is about to. */
@@ -146,6 +146,8 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
     const invite = [...(roster?.invites.values() ?? [])].find((candidate) => candidate.key === ask.key)
     const secret = invite && (await readSecret(invite.id))
     if (!roster || !invite || !secret) return refuse('unknown')
+    // A key that was removed never comes back.
+    if (isRemoved(workspace, ask.device)) return refuse('proof')
     const state = stateOf(invite)
     // Whoever was taken in and lost the answer may ask again.
     const isBack = state === 'used' && roster.devices.get(ask.device)?.removed === false

@@ -23,7 +23,7 @@ import type { JoinParams, JoinResult, Scope } from './api.ts'
 import { ApiError } from './api-error.ts'
 import type { Held } from './held.ts'
 import { makePrekey } from './identity.ts'
-import { trustOf } from './membership.ts'
+import { requireNotRemoved, trustOf } from './membership.ts'
 import { ROLE_OF_SCOPE } from './roles.ts'
 import { admitPrekey, admitRoster, handleOf, ownMember, rosterOf, rosterUndo } from './workspace.ts'
 
@@ -44,6 +44,7 @@ export interface JoinParts {
 /** Joins a workspace by an invite code. Throws ApiError with details.reason where it cannot. */
 export async function joinWorkspace(parts: JoinParts, params: JoinParams, signal?: AbortSignal): Promise<JoinResult> {
   const { held } = parts
+  requireNotRemoved(held)
   if (ownMember(held.workspace)) {
     throw new ApiError('invalid_params', 'This node is a member of a workspace already.', {
       hint: 'Set RELAY_NODE_HOME to another folder to join a second one.',

@@ -1,5 +1,6 @@
 /** Taking in what lay in this device's mailboxes, and telling which items are safe here, so that the server may let go of them. */
 import {
+  type Entry,
   epochOf,
   type Hex,
   isBodyOf,
@@ -12,7 +13,7 @@ import {
 } from '../../protocol/index.ts'
 import { admit, type Admitted, admitBodies, admitWaiting, type WaitingRoom } from './admit.ts'
 import { countRefusal, type Held } from './held.ts'
-import { sideOf } from './threads.ts'
+import { createOf, sideOf } from './threads.ts'
 import { takePrekeys, takeRoster } from './workspace-news.ts'
 
 export interface InboundParts {
@@ -29,6 +30,8 @@ export interface Inbound {
   take(items: readonly (readonly [id: Hex, item: Uint8Array])[]): Promise<Hex[]>
   /** Items that were taken before and may be dropped by now. */
   settled(): Promise<Hex[]>
+  /** Whether the body of an item was let go of that turned out to be this device's since: it is there to be read once more. */
+  isMissed(): Promise<boolean>
   /** Items that wait: for a key, for what their entry builds on, or for the rest of its body. */
   readonly waiting: number
 }
@@ -37,6 +40,16 @@ interface Awaited {
   readonly thread: Hex
   readonly entry: Hex
 }
+
+interface Waiting extends Awaited {
+  /** When it was first read, ms. */
+  readonly since: number
+  /** It was read when this device took no part in its thread. */
+  readonly isForeign: boolean
+}
+
+/** What is for a reader comes before the share that makes it one: so long it is left where it is. */
+const SHARE_AWAITED_MS = 10 * 60_000
 
 /** A body that is coming in pieces. */
 interface Assembly extends Awaited {
@@ -47,7 +60,7 @@ interface Assembly extends Awaited {
 export function createInbound(parts: InboundParts): Inbound {
   const { held, room, from, onAdmitted, onWorkspaceChanged } = parts
   /** Items whose entry is not wholly here. */
-  const waiting = new Map<Hex, Awaited>()
+  const waiting = new Map<Hex, Waiting>()
   const assemblies = new Map<Hex, Assembly>()
   /** Items of an epoch whose key is not here. */
   const unread = new Set<Hex>()
@@ -100,16 +113,36 @@ export function createInbound(parts: InboundParts): Inbound {
     }
   }
 
-  /** Whether an entry is here as far as it is this device's, or refused for good. */
-  function isSettled({ thread: threadId, entry }: Awaited): Promise<boolean> {
+  function isOwn(thread: Hex): Promise<boolean> {
+    return held.turn(async () => sideOf(await held.threads.load(thread), held.workspace.key.public) !== undefined)
+  }
+
+  /** Whether it is known of a thread that this device takes no part in it; a create says so itself. */
+  function isForeign(threadId: Hex, entry?: Entry): Promise<boolean> {
     return held.turn(async () => {
-      if (held.refusedIds.has(entry)) return true
+      const thread = await held.threads.load(threadId)
+      const own = held.workspace.key.public
+      const header = createOf(thread)?.header ?? entry?.header
+      if (header?.kind !== 'create') return false
+      return sideOf(thread, own) === undefined && ![...header.ctl.senders, ...header.ctl.recipients].includes(own)
+    })
+  }
+
+  async function wait(id: Hex, awaited: Awaited, entry?: Entry): Promise<void> {
+    const since = waiting.get(id)?.since ?? held.system.clock.now()
+    waiting.set(id, { ...awaited, since, isForeign: await isForeign(awaited.thread, entry) })
+  }
+
+  /** Whether an entry is here as far as it is this device's, or refused for good. */
+  async function isSettled({ thread: threadId, entry, since }: Waiting): Promise<boolean> {
+    if (held.refusedIds.has(entry)) return true
+    const isHere = await held.turn(async () => {
       const thread = await held.threads.load(threadId)
       const node = thread.graph.byId.get(entry)
-      if (!node) return false
-      const isOwn = sideOf(thread, held.workspace.key.public) !== undefined
-      return node.entry.header.body === null || !isOwn || thread.bodies.has(entry)
+      return node && (node.entry.header.body === null || thread.bodies.has(entry))
     })
+    if (isHere !== false) return isHere === true
+    return !(await isOwn(threadId)) && held.system.clock.now() - since >= SHARE_AWAITED_MS
   }
 
   async function settled(): Promise<Hex[]> {
@@ -135,10 +168,10 @@ export function createInbound(parts: InboundParts): Inbound {
           done.push(id)
         } else if (mail.t === 'piece') {
           keepPiece(mail)
-          waiting.set(id, { thread: mail.th, entry: mail.entry })
+          await wait(id, { thread: mail.th, entry: mail.entry })
         } else {
           const entry = openEntry(mail.envelope)
-          if (entry.ok) waiting.set(id, { thread: entry.value.thread, entry: entry.value.id })
+          if (entry.ok) await wait(id, { thread: entry.value.thread, entry: entry.value.id }, entry.value)
           else done.push(id)
           entries.push(mail)
         }
@@ -147,6 +180,15 @@ export function createInbound(parts: InboundParts): Inbound {
       return [...done, ...(await settled())]
     },
     settled,
+    async isMissed() {
+      let isMissed = false
+      for (const [id, item] of waiting) {
+        if (!item.isForeign || !(await isOwn(item.thread))) continue
+        waiting.set(id, { ...item, isForeign: false })
+        isMissed = true
+      }
+      return isMissed
+    },
     get waiting() {
       return waiting.size + unread.size
     },

@@ -106,7 +106,7 @@ export function newsFor(held: Held, device: Hex, row: PeerRow | undefined, serve
   if (!roster) return undefined
   const chain = chainTo(log, roster.point)
   const enrolled = chain.findIndex(({ header }) => header.kind === 'add-device' && header.ctl.device === device)
-  const known = Math.max(row?.position ?? 0, enrolled)
+  const known = Math.max(row?.point?.[0] ?? 0, enrolled)
   const [position] = roster.point
   if (position <= Math.max(known, row?.mailed?.[server] ?? 0)) return undefined
   const before = chain[known]

@@ -27,6 +27,8 @@ import type { Peers } from './peers.ts'
 
 /** How often it is looked for what is to be left, and whether what waits has settled. */
 const ROUND_MS = 60_000
+/** Mailboxes of so many epochs are opened, newest first: a server opens only so many, and what lies in older ones is over. */
+const EPOCHS_OPEN_COUNT_MAX = 32
 /** How long a server or a mailbox that turned something away is left alone. */
 const PAUSE_MS = 10 * 60_000
 /** How often items that wait are read once more: what they wait for may have been let go of here. */
@@ -175,7 +177,8 @@ function createTalk(parts: MailboxParts, server: Hex, record: ServerRecord): Tal
 
   async function open(again: boolean): Promise<void> {
     if (!welcome) return
-    for (const [epoch, w] of workspace.keys) {
+    const epochs = [...workspace.keys].toSorted(([one], [other]) => other - one)
+    for (const [epoch, w] of epochs.slice(0, EPOCHS_OPEN_COUNT_MAX)) {
       const writer = mailboxWriteKey(w, epoch, workspace.key.public).public
       const mailbox = mailboxId({ writer, reader: key.public })
       if (opened.has(mailbox) && !again) continue
@@ -200,7 +203,7 @@ function createTalk(parts: MailboxParts, server: Hex, record: ServerRecord): Tal
       places.set(id, mailbox)
     }
     await drop(await inbound.take(items))
-    await open(false)
+    await open(await inbound.isMissed())
   }
 
   function put(slot: Slot, item: Uint8Array): Promise<TurnedAway | 'stored'> {

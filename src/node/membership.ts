@@ -4,22 +4,42 @@ import { ApiError } from './api-error.ts'
 import type { Party, Trust } from './api.ts'
 import { type Held, isListed } from './held.ts'
 import { createOf, sideOf, type Thread } from './threads.ts'
-import { deviceLabel, handleOf, memberOfDevice, ownDevice, ownMember, resolveHandle, rosterOf } from './workspace.ts'
+import {
+  boundMember,
+  deviceLabel,
+  handleOf,
+  isRemoved,
+  memberOfDevice,
+  ownMember,
+  resolveHandle,
+  rosterOf,
+} from './workspace.ts'
 
 /** The member this device speaks for. */
 export function requireMember(held: Held): Member {
   const member = ownMember(held.workspace)
   if (member) return member
-  const revoked = ownDevice(held.workspace) !== undefined
+  const revoked = isRemoved(held.workspace, held.workspace.key.public)
   throw new ApiError(
     'unauthenticated',
     revoked ? 'This device was removed from its workspace.' : 'This node belongs to no workspace yet.',
     {
       hint: revoked
-        ? 'Ask the workspace owner for a new invite.'
+        ? 'Its key never comes back. What it has can be read: relay-node inbox, relay-node show ID. With a new invite of the workspace owner another home can join: RELAY_NODE_HOME.'
         : 'Its human runs relay-node init to make a workspace, or relay-node join with an invite.',
+      details: { reason: revoked ? 'removed' : 'alone' },
     },
   )
+}
+
+/** Throws as {@link requireMember} where this device was removed, and not where it belongs to no workspace yet. */
+export function requireNotRemoved(held: Held): void {
+  if (isRemoved(held.workspace, held.workspace.key.public)) requireMember(held)
+}
+
+/** Throws as {@link requireMember}; with `afterRemoval` not where this device was removed: what is here can still be read. */
+export function requireReading(held: Held, afterRemoval: boolean | undefined): void {
+  if (afterRemoval !== true || !boundMember(held.workspace)) requireMember(held)
 }
 
 /** A member who may write. */

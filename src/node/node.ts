@@ -8,6 +8,7 @@ import { ApiError } from './api-error.ts'
 import { dropExpired } from './carry.ts'
 import { createBootstrapUse, requireAddresses } from './bootstrap-use.ts'
 import { createContinuing } from './continuing.ts'
+import { exportThread } from './exporting.ts'
 import { createHandoffs } from './handoffs.ts'
 import { type Held, openHeld } from './held.ts'
 import { createRateLimit, dropOldReceipts } from './idempotency.ts'
@@ -15,13 +16,17 @@ import { mailboxKey } from './identity.ts'
 import { createInvites } from './invites.ts'
 import { joinWorkspace } from './joining.ts'
 import { createMailboxes } from './mailbox.ts'
-import { requireMember } from './membership.ts'
+import { requireMember, requireNotRemoved } from './membership.ts'
 import { createPeers } from './peers.ts'
+import type { Published } from './publish.ts'
+import { createQuarantine } from './quarantine.ts'
 import { DEFAULT_QUOTAS, type Quotas } from './quotas.ts'
 import { getThread, listThreads, readArtifact } from './reading.ts'
 import { clearLists, hasLists, rebuildLists } from './rebuild.ts'
 import { createSearch, isSearch } from './search.ts'
 import { countStart, type StartMark } from './recovery.ts'
+import { createRemoval } from './removal.ts'
+import { createShutOut } from './shut-out.ts'
 import { setRole } from './roles.ts'
 import { openSessions } from './sessions.ts'
 import { createSharing } from './sharing.ts'
@@ -98,7 +103,9 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     onTeam() {
       bootstrap.apply()
       mailboxes?.look()
+      shutOut.look()
     },
+    onThreads: (threads) => shutOut.look(threads),
     onAway({ thread, node }, devices) {
       if (node.entry.header.kind === 'ack') mailboxes?.acknowledged(thread.id, devices)
       else mailboxes?.look()
@@ -107,11 +114,15 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     onServer: (server, connected) => connected && mailboxes?.serverConnected(server),
   })
   const mailboxes = options.mailbox === true ? createMailboxes({ held, net, peers, key: mailboxKey(seed) }) : undefined
+  const announce = (said: Published): void => peers.announce(said)
+  const shutOut = createShutOut({ held, isConnected: (device) => peers.isConnected(device), announce })
+  const removal = createRemoval({ held, net, peers })
+  const quarantine = createQuarantine({ held, announce, onAdmitted: (thread) => peers.threadAdmitted(thread) })
   const invites = createInvites({ held, net, peers })
   const writing = createWriting({
     held,
     rate: createRateLimit(() => system.clock.now()),
-    announce: (published) => peers.announce(published),
+    announce,
   })
   const handoffs = createHandoffs(writing)
   const continuing = createContinuing(writing)
@@ -123,6 +134,8 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     net,
     peers,
     bootstrap,
+    unconfirmed: () => removal.unconfirmed(),
+    keyLacks: () => shutOut.lacks(),
     mailbox: options.mailbox === true,
     version,
     startedAt: system.clock.now(),
@@ -139,7 +152,10 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   })
 
   const api: NodeApi = {
-    whoami: async () => team.whoami(),
+    whoami: async () => {
+      requireNotRemoved(held)
+      return team.whoami()
+    },
     status: async () => team.status(),
     listTeammates: async ({ role }) => ({
       items: team.teammates().filter((teammate) => role === undefined || teammate.role === role),
@@ -155,12 +171,17 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     annotate: (params, caller) => continuing.annotate(params, caller),
     resolve: (params, caller) => continuing.resolve(params, caller),
     readArtifact: (params, signal) => readArtifact(held, peers.fetching, params, signal),
+    exportThread: (params) => exportThread(held, params),
     approve: (params, caller) => handoffs.decide('approved', params, caller),
     reject: (params, caller) => handoffs.decide('rejected', params, caller),
     share: (params, caller) => sharing.share(params, caller),
     invite: (params) => invites.invite(params),
     listInvites: () => invites.list(),
     revokeInvite: (params) => invites.revoke(params),
+    members: () => removal.members(),
+    remove: (params) => removal.remove(params),
+    listQuarantine: () => quarantine.list(),
+    admitQuarantined: (params) => quarantine.admit(params),
     setRole: (params) => setRole(held, params, () => peers.workspaceChanged()),
     createSession: (params) => sessions.create(params),
     listSessions: async () => sessions.list(),
@@ -188,6 +209,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     }),
     async stop() {
       cancelHousekeeping()
+      shutOut.stop()
       await invites.stop()
       mailboxes?.stop()
       await peers.stop()
@@ -264,12 +286,17 @@ function guarded(api: NodeApi): NodeApi {
     annotate: wrap(api.annotate),
     resolve: wrap(api.resolve),
     readArtifact: wrap(api.readArtifact),
+    exportThread: wrap(api.exportThread),
     approve: wrap(api.approve),
     reject: wrap(api.reject),
     share: wrap(api.share),
     invite: wrap(api.invite),
     listInvites: wrap(api.listInvites),
     revokeInvite: wrap(api.revokeInvite),
+    members: wrap(api.members),
+    remove: wrap(api.remove),
+    listQuarantine: wrap(api.listQuarantine),
+    admitQuarantined: wrap(api.admitQuarantined),
     setRole: wrap(api.setRole),
     createSession: wrap(api.createSession),
     listSessions: wrap(api.listSessions),

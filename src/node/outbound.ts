@@ -44,7 +44,9 @@ export interface Outbound {
   answered(thread: Hex): void
   /** The peer took one batch in. */
   taken(): void
-  /** Sends until {@link end}; rejects where the stream fails. */
+  /** Says these and nothing else any more, whatever waited; then {@link run} is over. */
+  finish(last: readonly SyncMessage[]): void
+  /** Sends until {@link end} or {@link finish}; rejects where the stream fails. */
   run(): Promise<void>
   end(): void
 }
@@ -73,6 +75,7 @@ export function createOutbound({ stream, question, asking, onForgotten }: Outbou
   const underWay: ('batch' | 'chunk')[] = []
   let wake = () => {}
   let ended = false
+  let finishing = false
   const asker = asking.join(() => wake())
 
   async function nextBatch(): Promise<SyncMessage | undefined> {
@@ -140,6 +143,7 @@ export function createOutbound({ stream, question, asking, onForgotten }: Outbou
   }
 
   function queue(change: () => void): void {
+    if (finishing) return
     change()
     if (short.length > SHORT_COUNT_MAX || answers.size + gifts.length > ANSWERS_COUNT_MAX)
       stream.abort('asks for more than it takes')
@@ -165,11 +169,19 @@ export function createOutbound({ stream, question, asking, onForgotten }: Outbou
     named: () => queue(() => (named = true)),
     caughtUp,
     taken: () => queue(() => underWay.shift()),
+    finish(last) {
+      queue(() => short.splice(0, short.length, ...last))
+      finishing = true
+    },
     async run() {
       while (!ended) {
         const woken = new Promise<void>((resolve) => (wake = resolve))
-        const message =
-          short.shift() ?? (await nextBatch()) ?? nextNews() ?? (await nextQuestion()) ?? (await nextChunk())
+        const wasFinishing = finishing
+        let message = short.shift()
+        if (!message && wasFinishing) return
+        message ??= (await nextBatch()) ?? nextNews() ?? (await nextQuestion()) ?? (await nextChunk())
+        // What was looked up meanwhile is for nobody any more.
+        if (finishing && !wasFinishing) continue
         if (message) await stream.send(encodeSync(message))
         else await woken
       }

@@ -15,6 +15,7 @@ import { admit, type Admitted, createWaitingRoom, type WaitingRoom } from './adm
 import { carriedFor, wantedToCarry } from './carry.ts'
 import { noteCarrier } from './carriers.ts'
 import { createAsking } from './asking.ts'
+import { tellRemoved } from './farewell.ts'
 import { createFetching, type Fetching } from './fetching.ts'
 import { countRefusal, type Held } from './held.ts'
 import type { Published } from './publish.ts'
@@ -22,9 +23,22 @@ import { recoveredWith } from './recovery.ts'
 import { type PeerRow, putPeer, readPeers } from './rows.ts'
 import { createSyncSession, type SyncSession } from './sync.ts'
 import { sideOf, threadDevices } from './threads.ts'
-import { currentKey, currentTopic, memberOfDevice, rosterOf, teamDevices } from './workspace.ts'
+import {
+  currentKey,
+  currentTopic,
+  isRemoved,
+  knowsRemovals,
+  memberOfDevice,
+  ownMember,
+  removedDevices,
+  rosterForRemoved,
+  rosterOf,
+  teamDevices,
+} from './workspace.ts'
 
 const RETRY_MS = 5000
+/** How long a removed device may take to hear so, before it is hung up. */
+const FAREWELL_MS = 1000
 const BEACON_MS = 10 * 60 * 1000
 /** Threads that others are told of when a device goes away. The beacon tells of all. */
 const TOLD_THREADS_COUNT_MAX = 32
@@ -39,6 +53,8 @@ export interface Peers {
   announce(published: Published): void
   /** The roster or the prekeys changed here: serve, dial and tell accordingly. */
   workspaceChanged(): void
+  /** A thread that was kept apart is one like any other from now on. */
+  threadAdmitted(thread: Hex): void
   peerRow(device: Hex): PeerRow | undefined
   keepRow(device: Hex, change: Partial<PeerRow>): void
   /** A conversation with it is open. */
@@ -65,15 +81,19 @@ export interface PeersParts {
   readonly onServer: (server: Hex, connected: boolean) => void
   /** Who is in the team, or what the roster says else, is to be told to the net anew. */
   readonly onTeam: () => void
+  /** These threads gained something, or may be written in again. */
+  readonly onThreads: (threads: Iterable<Hex>) => void
 }
 
 export function createPeers(options: PeersParts): Peers {
-  const { held, net, onMet, onTeam, onAway, onGone, onServer } = options
+  const { held, net, onMet, onTeam, onThreads, onAway, onGone, onServer } = options
   const { workspace, system } = held
   const room = createWaitingRoom()
   const asking = createAsking(system.clock)
   const fetching = createFetching(held)
   const sessions = new Map<Hex, SyncSession>()
+  /** Removed devices that are being told so, and are still connected. */
+  const leaving = new Set<Hex>()
   const rows = new Map<Hex, PeerRow>()
   /** Peers whose rows changed since they were last written. */
   const unwritten = new Set<Hex>()
@@ -106,17 +126,37 @@ export function createPeers(options: PeersParts): Peers {
   }
 
   function applyTeam(): void {
-    net.setTeam(new Map(teamDevices(workspace).map((device) => [device, rows.get(device)?.addresses ?? []])))
-    const topic = currentTopic(workspace)
+    const devices = [...teamDevices(workspace), ...leaving]
+    const removed = ownMember(workspace) ? removedDevices(workspace).filter((device) => !leaving.has(device)) : []
+    net.setTeam(new Map(devices.map((device) => [device, rows.get(device)?.addresses ?? []])), new Set(removed))
+    // Everybody who is connected learns which topics this node is in, so the new one waits for who must not.
+    const topic = leaving.size > 0 ? undefined : currentTopic(workspace)
     net.setTopics(topic === undefined ? [] : [topic])
     onTeam()
   }
 
+  /** Tells devices that were removed so, and nothing else any more, before they are hung up. */
+  function sayFarewells(): void {
+    if (!ownMember(workspace)) return leaving.clear()
+    for (const [device, session] of sessions) {
+      if (leaving.has(device) || !isRemoved(workspace, device)) continue
+      leaving.add(device)
+      const hangUp = (): void => {
+        cancel()
+        if (leaving.delete(device) && !stopped) applyTeam()
+      }
+      const cancel = system.clock.after(FAREWELL_MS, hangUp)
+      const entries = rosterForRemoved(workspace, device, rows.get(device)?.point ?? [0, ''])
+      void session.farewell(entries.map(({ envelope }) => envelope)).then(hangUp)
+    }
+  }
+
   function onAdmitted(from: Hex, admitted: Admitted): void {
-    for (const ack of admitted.acks) announce(ack)
+    for (const said of admitted.said) announce(said)
     for (const [thread, ids] of admitted.carried) tellCarried(thread, ids)
     for (const thread of admitted.missing.keys()) sessions.get(from)?.pull(thread)
     if (admitted.missingRoster) sessions.get(from)?.tellAll()
+    onThreads(admitted.changed)
   }
 
   /** Tells the devices of a thread which of its bodies are kept here. */
@@ -145,12 +185,18 @@ export function createPeers(options: PeersParts): Peers {
   }
 
   function workspaceChanged(): void {
+    sayFarewells()
     applyTeam()
     for (const session of sessions.values()) session.tellAll()
+    emitStatus()
+  }
+
+  function emitStatus(): void {
     held.emit({ type: 'status', cursor: String(held.arrival()) })
   }
 
   async function onSync(stream: FrameStream): Promise<void> {
+    if (isRemoved(workspace, stream.device)) return tellRemoved(held, stream)
     let isMet = false
     const warn = (error: unknown) => system.log.warn('a thread could not be read', { error: String(error) })
     const session = createSyncSession({
@@ -164,14 +210,19 @@ export function createPeers(options: PeersParts): Peers {
       onInSync: (device) => {
         pullBodies(session)
         recoveredWith(held, device).then(
-          (acks) => acks.forEach(announce),
+          ({ acks, threads }) => {
+            acks.forEach(announce)
+            onThreads(threads)
+          },
           (error: unknown) => system.log.warn('a thread could not be marked as recovered', { error: String(error) }),
         )
       },
       onHello(device, hello) {
         const isNew = rows.get(device)?.met !== true
         const skew = hello.clock - system.clock.now()
-        keepRow(device, { lastSeen: system.clock.now(), skew, met: true, position: hello.ros[0] })
+        const knew = knowsRemovals(workspace, rows.get(device)?.point)
+        keepRow(device, { lastSeen: system.clock.now(), skew, met: true, point: hello.ros })
+        if (!knew && knowsRemovals(workspace, hello.ros)) emitStatus()
         if (isNew) onMet()
         if (!isMet) tellAllCarried(session).catch(warn)
         isMet = true
@@ -189,7 +240,7 @@ export function createPeers(options: PeersParts): Peers {
       system.log.debug('a sync stream ended', { device: stream.device, error: String(error) })
     } finally {
       if (sessions.get(stream.device) === session) sessions.delete(stream.device)
-      if (!stopped && !sessions.has(stream.device)) {
+      if (!stopped && !sessions.has(stream.device) && !isRemoved(workspace, stream.device)) {
         tellOthers(stream.device).catch(warn)
         onGone()
       }
@@ -216,9 +267,11 @@ export function createPeers(options: PeersParts): Peers {
   /** Only what an enrolled author signed, sealed under the workspace's key, is passed on, at a bounded rate. */
   async function onGossip(_topic: string, data: Uint8Array, from: Hex): Promise<GossipVerdict> {
     const epoch = epochOf(data)
-    const key = epoch.ok ? workspace.keys.get(epoch.value) : undefined
-    if (!key) return epoch.ok ? 'ignore' : 'reject'
-    const plain = openEnvelope(data, key)
+    if (!epoch.ok) return 'reject'
+    // Keys of earlier epochs are known to devices that were removed.
+    const current = currentKey(workspace)
+    if (current?.epoch !== epoch.value || leaving.has(from)) return 'ignore'
+    const plain = openEnvelope(data, current.key)
     const message = plain.ok ? parseGossip(plain.value) : plain
     if (!message.ok) {
       countRefusal(held, message.refusal)
@@ -262,7 +315,9 @@ export function createPeers(options: PeersParts): Peers {
       const data = sealEnvelope(plain, { ...current, salt: system.dice(32) })
       net.publish(topic, data).catch((error: unknown) => system.log.debug('gossip failed', { error: String(error) }))
     }
-    const devices = threadDevices(thread).filter((device) => device !== workspace.key.public)
+    const devices = threadDevices(thread).filter(
+      (device) => device !== workspace.key.public && !isRemoved(workspace, device),
+    )
     // While one of them is away everybody hears of it: whoever can may keep it for that one.
     const away = devices.filter((device) => !sessions.has(device))
     for (const device of away.length > 0 ? sessions.keys() : devices) sessions.get(device)?.tellHeads(thread.id, heads)
@@ -290,13 +345,13 @@ export function createPeers(options: PeersParts): Peers {
     onGossip,
     onBootstrapChange({ device, connected }) {
       if (stopped) return
-      held.emit({ type: 'status', cursor: String(held.arrival()) })
+      emitStatus()
       onServer(device, connected)
     },
     onPeerChange({ device, connected, addresses }) {
       if (stopped || !rosterOf(workspace)?.devices.has(device)) return
       keepRow(device, { lastSeen: system.clock.now(), ...(addresses.length > 0 ? { addresses } : {}) })
-      held.emit({ type: 'status', cursor: String(held.arrival()) })
+      emitStatus()
       system.log.debug(connected ? 'a peer is connected' : 'a peer is gone', { device })
     },
   }
@@ -317,6 +372,10 @@ export function createPeers(options: PeersParts): Peers {
     },
     announce,
     workspaceChanged,
+    threadAdmitted(thread) {
+      onThreads([thread])
+      for (const session of sessions.values()) session.tellAll()
+    },
     peerRow: (device) => rows.get(device),
     keepRow,
     isConnected: (device) => sessions.has(device),

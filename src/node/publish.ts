@@ -67,7 +67,7 @@ export function publish(held: Held, turn: Turn, thread: Thread, statement: State
     prev: prev?.entry.id ?? null,
     deps: depsFor(thread, prev),
   })
-  const key = writingKey(thread)
+  const key = writingKey(held.workspace, thread)
   return seal(held, turn, { thread, header, statement, key: key?.key, keyId: key?.id ?? null })
 }
 
@@ -131,16 +131,27 @@ interface Sealing {
   keyId: Hex | null
 }
 
+function noKey(thread: Thread | undefined): ApiError {
+  if (thread === undefined || thread.keys.size === 0)
+    return new ApiError('verification_failed', 'The key of this thread is not on this device.', {
+      hint: 'Ask the other side to send the handoff anew.',
+    })
+  return new ApiError(
+    'state_changed',
+    'A laptop that has the key of this handoff was removed, and there is no key without it yet.',
+    {
+      hint: 'relay-node status says what is missing. Try again then, or go on in a new handoff with parent_thread_id.',
+    },
+  )
+}
+
 function seal(held: Held, turn: Turn, sealing: Sealing): Published {
   const { statement, key, keyId } = sealing
   let { header } = sealing
   let sealed: Uint8Array | undefined
   let chunks: Chunk[] = []
   if (hasBody(statement.kind) && statement.body !== undefined) {
-    if (!key)
-      throw new ApiError('verification_failed', 'The key of this thread is not on this device.', {
-        hint: 'Ask the other side to send the handoff anew.',
-      })
+    if (!key) throw noKey(sealing.thread)
     const said = withChunks(statement.body, statement.outside, () => held.system.dice(32))
     chunks = said.chunks
     const plain = encodeBody(statement.kind, said.body)

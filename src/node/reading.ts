@@ -31,12 +31,12 @@ import { requireRevision } from './checks.ts'
 import { chunksOf, isVerified, isWithinQuotas, readRange } from './chunks.ts'
 import type { Fetched, Fetching } from './fetching.ts'
 import { factsOf, type Held, type Turn } from './held.ts'
-import { matchId, partyOf, requireMember, requireThread } from './membership.ts'
+import { matchId, partyOf, requireReading, requireThread } from './membership.ts'
 import { putThreadRow, readInbox, type ThreadRow } from './rows.ts'
 import type { Thread } from './threads.ts'
 import { findArtifact, threadView } from './view.ts'
 import { content, isMine, timeText } from './shown.ts'
-import { deviceLabel, handleOf } from './workspace.ts'
+import { deviceLabel, handleOf, isRemoved } from './workspace.ts'
 
 function parseCursor(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined
@@ -50,7 +50,7 @@ function parseCursor(cursor: string | undefined): number | undefined {
 
 export function getThread(held: Held, params: GetThreadParams): Promise<ThreadView> {
   return held.turn(async (turn) => {
-    requireMember(held)
+    requireReading(held, params.after_removal)
     const thread = await requireThread(held, params.thread_id)
     const { revision_id: revision, compare_with: other, annotations } = params
     const { view, last } = await threadView(held, thread, {
@@ -88,11 +88,12 @@ export function markRead(held: Held, turn: Turn, thread: Thread, last: number): 
 const OPEN: readonly Status[] = ['pending', 'accepted']
 
 export async function listThreads(held: Held, params: ListThreadsParams, signal?: AbortSignal): Promise<InboxPage> {
-  requireMember(held)
+  requireReading(held, params.after_removal)
   const page = await inboxPage(held, params)
   if (params.wait_s === undefined || params.wait_s === 0 || page.items.some((item) => item.unread_count > 0))
     return page
   const arrived = await nextArrival(held, params, signal)
+  requireReading(held, params.after_removal)
   return { ...(await inboxPage(held, params)), timed_out: !arrived }
 }
 
@@ -107,7 +108,11 @@ function nextArrival(held: Held, params: ListThreadsParams, signal: AbortSignal 
       () => resolve(false),
     )
   }
-  const stopListening = held.onEvent((event) => event.type === 'inbox' && look())
+  const stopListening = held.onEvent(({ type }) => {
+    if (type === 'inbox') look()
+    // Whoever was removed meanwhile has nothing to wait for.
+    if (type === 'status' && isRemoved(held.workspace, held.workspace.key.public)) resolve(false)
+  })
   const onAbort = () => resolve(false)
   // A signal that is aborted by now never says so again.
   if (signal?.aborted) onAbort()
@@ -195,7 +200,7 @@ export async function readArtifact(
 }
 
 async function findPage(held: Held, params: ArtifactParams): Promise<Page> {
-  requireMember(held)
+  requireReading(held, params.after_removal)
   const thread = await requireThread(held, params.thread_id)
   const found = await findArtifact(held, thread, (id) => matchId('artifact', params.artifact_id, [id]).length > 0)
   if (!found)

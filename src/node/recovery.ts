@@ -60,19 +60,22 @@ export function markRecovering(turn: Turn, thread: Thread, recovering: boolean):
 }
 
 /**
- * `device` holds exactly what is held here: the threads that it takes part in have recovered. Returns
- * the receipts that were due.
+ * `device` holds exactly what is held here: the threads that it takes part in have recovered. Gives
+ * them, and the receipts that were due.
  */
-export async function recoveredWith(held: Held, device: Hex): Promise<Published[]> {
+export async function recoveredWith(held: Held, device: Hex): Promise<{ acks: Published[]; threads: Hex[] }> {
   const { recovery } = held
   const recovering = [...held.facts].flatMap(([id, facts]) => (facts.recovering ? [id] : []))
-  if (recovering.length === 0 && (recovery.met === undefined || recovery.met.has(device))) return []
+  if (recovering.length === 0 && (recovery.met === undefined || recovery.met.has(device)))
+    return { acks: [], threads: [] }
   return held.turn(async (turn) => {
     const acks: Published[] = []
+    const threads: Hex[] = []
     for (const id of recovering) {
       const thread = await held.threads.load(id)
       if (!threadDevices(thread).includes(device)) continue
       markRecovering(turn, thread, false)
+      threads.push(id)
       const ack = await acknowledge(held, turn, thread)
       if (ack) acks.push(ack)
       turn.after.push(() => thread.row && held.setFacts(id, factsOf(thread.row)))
@@ -83,6 +86,6 @@ export async function recoveredWith(held: Held, device: Hex): Promise<Published[
       turn.writes.push(putMet(hasMetAll ? undefined : [...met]))
       turn.after.push(() => (recovery.met = hasMetAll ? undefined : met))
     }
-    return acks
+    return { acks, threads }
   })
 }

@@ -4,6 +4,7 @@ import {
   encodeCanonical,
   type Hex,
   type Intent,
+  type RosterPoint,
   type Status,
   type Value,
 } from '../../protocol/index.ts'
@@ -243,8 +244,8 @@ export interface PeerRow {
   skew: number
   /** It has said hello: it holds the roster that it is in. */
   met?: boolean
-  /** Position of the newest roster entry that it said it holds. */
-  position?: number
+  /** The newest roster point that it said it holds. */
+  point?: RosterPoint
   /** Server → position of the newest roster entry that was left in its mailbox there. */
   mailed?: Record<Hex, number>
 }
@@ -255,6 +256,20 @@ export function putPeer(device: Hex, row: PeerRow): Write {
 
 export async function* readPeers(store: Store): AsyncIterable<[device: Hex, row: PeerRow]> {
   for await (const [device, value] of store.range('peer')) yield [device, decodeJson(value) as PeerRow]
+}
+
+// quarantine: <thread> → since when
+
+export function putQuarantine(thread: Hex, at: number): Write {
+  return { type: 'put', space: 'quarantine', key: thread, value: encodeCanonical(at) }
+}
+
+export function dropQuarantine(thread: Hex): Write {
+  return { type: 'del', space: 'quarantine', key: thread }
+}
+
+export async function* readQuarantine(store: Store): AsyncIterable<[thread: Hex, at: number]> {
+  for await (const [thread, at] of store.range('quarantine')) yield [thread, decodeRow(at) as number]
 }
 
 // refused: <number, counting up> → proof

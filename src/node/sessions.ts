@@ -109,7 +109,7 @@ export async function openSessions(held: Held): Promise<Sessions> {
 
     revoke({ name }) {
       return held.turn(async (turn) => {
-        const [found] = active().filter(([, row]) => row.name === name.trim().toLowerCase())
+        const found = active().find(([, row]) => row.name === name.trim().toLowerCase())
         if (!found) {
           throw new ApiError('invalid_params', 'There is no active session of that name.', {
             hint: 'relay-node session list shows them.',

@@ -17,7 +17,7 @@ import { markDue } from './search-due.ts'
 import { gistOf } from './search-similar.ts'
 import { createOf, missingBodies, sideOf, type Thread, threadDevices } from './threads.ts'
 import { stateOf } from './tracker.ts'
-import { memberOfDevice, ownMember } from './workspace.ts'
+import { boundMember, isRemoved, memberOfDevice } from './workspace.ts'
 
 /** Kinds that count as unread when another person's node wrote them. */
 const UNREAD: ReadonlySet<Kind> = new Set(['create', 'message', 'revise', 'complete'])
@@ -50,7 +50,7 @@ export function settle(held: Held, turn: Turn, thread: Thread, gained: readonly 
     forked: [...thread.graph.forked],
     lacking: isLacking(held, thread),
   }
-  const me = ownMember(held.workspace)?.id
+  const me = boundMember(held.workspace)?.id
   for (const { node, sealed } of gained) {
     const { kind, dev } = node.entry.header
     const arrival = thread.arrivals.get(node.entry.id)
@@ -98,13 +98,15 @@ export function newRow(held: Held, thread: Thread): ThreadRow {
   if (!create) throw new Error('a thread has a create before it has a row')
   const { header } = create
   const sender = memberOfDevice(held.workspace, header.dev)?.id ?? ''
-  const me = ownMember(held.workspace)?.id
+  const me = boundMember(held.workspace)?.id
+  const side = sender === me ? 'out' : header.ctl.to === me ? 'in' : readerSide(held, thread)
   return {
     intent: header.ctl.intent,
     sender,
     senderDevice: header.dev,
     recipient: header.ctl.to,
-    side: sender === me ? 'out' : header.ctl.to === me ? 'in' : readerSide(held, thread),
+    // As long as it is quarantined, it is a thread that this node's member has no part in.
+    side: held.quarantined.has(thread.id) ? null : side,
     status: 'pending',
     final: false,
     waitingFor: [],
@@ -139,6 +141,11 @@ function withForeign(held: Held, before: ThreadRow['foreign'], gained: readonly 
     sizes.set(author, (sizes.get(author) ?? 0) + entry.envelope.length)
   }
   return [...sizes]
+}
+
+/** Whether own entries may be missing here, so that nothing may be written into the thread. */
+export function isRecovering(held: Held, thread: Thread): boolean {
+  return thread.row?.recovering ?? isLost(held, thread)
 }
 
 /** Whether own entries of a thread that comes from a peer may have been lost here, and not come back yet. */
@@ -189,10 +196,24 @@ function fillOutbox(
   for (const node of said.filter(({ entry }) => entry.header.kind !== 'ack')) {
     const { id } = node.entry
     for (const device of to) {
-      if (device === held.workspace.key.public || receiptOf(thread.graph, node, device)) continue
+      if (
+        device === held.workspace.key.public ||
+        isRemoved(held.workspace, device) ||
+        receiptOf(thread.graph, node, device)
+      )
+        continue
       turn.writes.push(putOutbox(device, id, thread.id))
       turn.after.push(() => outboxOf(held, device).set(id, thread.id))
     }
+  }
+}
+
+/** A removed device is owed nothing any more. */
+export function dropOwedToRemoved(held: Held, turn: Turn): void {
+  for (const [device, items] of held.outbox) {
+    if (!isRemoved(held.workspace, device)) continue
+    for (const entry of items.keys()) turn.writes.push(dropOutbox(device, entry))
+    turn.after.push(() => held.outbox.delete(device))
   }
 }
 

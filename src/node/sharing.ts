@@ -14,7 +14,7 @@ import { requireOpen, requireSide } from './checks.ts'
 import { olderKeys } from './contents.ts'
 import type { Held } from './held.ts'
 import { once } from './idempotency.ts'
-import { noKeys, requireTeammate, requireThread, requireWriter } from './membership.ts'
+import { noKeys, requireTeammate, requireWriter } from './membership.ts'
 import type { Statement } from './publish.ts'
 import { devicesOfReader } from './readers.ts'
 import { createOf, type Thread } from './threads.ts'
@@ -32,14 +32,14 @@ interface Reader {
   readonly devices: readonly { device: Hex; prekey: Prekey }[]
 }
 
-export function createSharing({ held, rate, publishIn }: Writing): Sharing {
+export function createSharing({ held, rate, publishIn, threadToWrite }: Writing): Sharing {
   const { workspace } = held
   return {
     share(params, caller) {
       return once(held, { method: 'share', params, caller }, async (turn) => {
         requireWriter(held)
         const member = requireTeammate(held, params.reader, 'A handoff is shared with')
-        const thread = await requireThread(held, params.thread_id)
+        const thread = await threadToWrite(turn, params.thread_id)
         requireNoParticipant(held, thread, member)
         requireOpen(held, thread)
         requireSide(held, thread, ['sender', 'recipient'], 'share')

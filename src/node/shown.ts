@@ -2,7 +2,7 @@
 import type { Hex } from '../../protocol/index.ts'
 import { type Content, type Time, untrusted } from './api.ts'
 import type { Held } from './held.ts'
-import { memberOfDevice, ownMember } from './workspace.ts'
+import { boundMember, memberOfDevice } from './workspace.ts'
 
 export function timeText(ms: number): Time {
   // A peer's clock may claim anything; beyond what a date can say it is shown as the end of time.
@@ -14,5 +14,5 @@ export function content<T>(mine: boolean, value: T): Content<T> {
 }
 
 export function isMine(held: Held, device: Hex): boolean {
-  return memberOfDevice(held.workspace, device)?.id === ownMember(held.workspace)?.id
+  return memberOfDevice(held.workspace, device)?.id === boundMember(held.workspace)?.id
 }

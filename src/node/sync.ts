@@ -5,7 +5,6 @@
 import {
   bucketOf,
   differingBuckets,
-  FRAME_SIZE_BYTES_MAX,
   hasBit,
   headsDigest,
   type Hex,
@@ -21,6 +20,7 @@ import {
 import type { FrameStream } from '../net/net.ts'
 import { admit, type Admitted, admitBodies, admitWaiting, type WaitingRoom } from './admit.ts'
 import { createApart } from './apart.ts'
+import { BATCH_SIZE_BYTES, inBatches, rosterMessages } from './batches.ts'
 import { wantedToCarry } from './carry.ts'
 import type { Asking } from './asking.ts'
 import { wantedChunks } from './chunks.ts'
@@ -29,9 +29,8 @@ import { countRefusal, type Held, type ThreadFacts } from './held.ts'
 import { createOutbound } from './outbound.ts'
 import { missingBodies, sideOf, type Thread, threadDevices, tipsOf } from './threads.ts'
 import { heldPrekeysDigest, memberOfDevice, rosterOf, rosterSuffix } from './workspace.ts'
-import { takePrekeys, takeRoster } from './workspace-news.ts'
+import { helloOf, takePrekeys, takeRoster } from './workspace-news.ts'
 
-const BATCH_SIZE_BYTES = 256 * 1024
 /** Threads that the full list of ids was asked for at the same time. */
 const FULL_LISTS_COUNT_MAX = 1024
 /** Refused entries in one batch, after which a peer is not worth listening to. */
@@ -68,6 +67,8 @@ export interface SyncSession {
   tellCarried(thread: Hex, ids: Hex[]): void
   /** Says what is held of the roster, the prekeys and all threads: a beacon. */
   tellAll(): void
+  /** Says these roster entries and nothing else any more, and takes in nothing. Resolves when the peer has hung up. */
+  farewell(entries: readonly Uint8Array[]): Promise<void>
   close(): Promise<void>
 }
 
@@ -79,11 +80,13 @@ export function createSyncSession(options: SyncOptions): SyncSession {
     asking: options.asking,
     question: async (thread) => ({ t: 'vector', th: thread, tips: await read(thread, tipsOf) }),
     // The peer names again what still differs.
-    onForgotten: () => say({ t: 'digests', buckets: held.buckets() }),
+    onForgotten: sayDigests,
   })
   const { say } = out
   const chunks = options.fetching.join(stream.device, (th, ids) => say({ t: 'want-chunks', th, ids }))
   let ended = false
+  let leaving = false
+  const over = Promise.withResolvers<void>()
   /** What the peer last said that it holds. */
   let peerBuckets: Hex | undefined
   const apart = createApart(held)
@@ -94,22 +97,8 @@ export function createSyncSession(options: SyncOptions): SyncSession {
   /** Threads of which the full list of ids was already asked for, so that a lying peer causes no loop. */
   const askedInFull = new Set<Hex>()
 
-  function hello(): SyncMessage | undefined {
-    const roster = rosterOf(workspace)
-    if (!roster) return undefined
-    const clock = held.system.clock.now()
-    return {
-      t: 'hello',
-      v: PROTOCOL_VERSION,
-      ws: roster.ws,
-      ros: roster.point,
-      prekeys: heldPrekeysDigest(workspace),
-      frame: FRAME_SIZE_BYTES_MAX,
-      clock,
-    }
-  }
-
   async function handle(message: SyncMessage): Promise<void> {
+    if (leaving) return
     switch (message.t) {
       case 'hello':
         return onHello(message)
@@ -151,7 +140,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
       return stream.abort('another workspace or version')
     options.onHello(stream.device, message)
     const suffix = rosterSuffix(workspace, message.ros).map((entry) => entry.envelope)
-    for (const entries of inBatches(suffix, (envelope) => envelope.length)) say({ t: 'roster', entries })
+    for (const part of rosterMessages(suffix)) say(part)
     if (message.prekeys !== prekeysHere) {
       const records = [...workspace.prekeys.values()].map((prekey) => prekey.bytes)
       for (const batch of inBatches(records, (record) => record.length)) say({ t: 'prekeys', records: batch })
@@ -163,7 +152,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
       sayHello()
     }
     out.catchUp(() => {
-      say({ t: 'digests', buckets: held.buckets() })
+      sayDigests()
       // A peer that holds the same says nothing to that.
       if (peerBuckets !== undefined && apart.isAllLeft(peerBuckets)) out.caughtUp()
     })
@@ -185,16 +174,18 @@ export function createSyncSession(options: SyncOptions): SyncSession {
       out.caughtUp()
       options.onInSync(stream.device)
     }
-    const differing = new Set(differingBuckets(message.buckets, held.buckets()))
+    const differing = new Set(differingBuckets(message.buckets, apart.buckets()))
     if (differing.size === 0) return
     const threads = [...held.facts].flatMap(([thread, facts]): [Hex, Hex][] =>
-      differing.has(bucketOf(thread)) ? [[thread, facts.headsDigest]] : [],
+      differing.has(bucketOf(thread)) && apart.isOpen(thread) ? [[thread, facts.headsDigest]] : [],
     )
     // An empty list says that there is nothing to ask for.
     for (const batch of threads.length > 0 ? inBatches(threads, () => 72) : [[]]) say({ t: 'threads', threads: batch })
   }
 
   function onThreads(message: SyncMessageOf<'threads'>): void {
+    // What both hold is to count as equal from now on.
+    if (message.threads.filter(([thread]) => apart.noteHolder(thread)).length > 0) sayDigests()
     for (const [thread, digest] of message.threads) {
       const isNeeded = (): boolean => {
         const facts = held.facts.get(thread)
@@ -230,6 +221,10 @@ export function createSyncSession(options: SyncOptions): SyncSession {
   }
 
   async function* batchesOf(id: Hex, choose: (thread: Thread) => Node[]): AsyncIterable<SyncMessage> {
+    if (!apart.isOpen(id)) {
+      yield { t: 'entries', th: id, items: [], heads: [] }
+      return
+    }
     const { chosen, heads, withBodies, bodies } = await read(id, (thread) => ({
       chosen: choose(thread),
       heads: [...thread.graph.heads].slice(0, SYNC_HEADS_COUNT_MAX),
@@ -264,6 +259,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
       ...(isLast ? { thread: message.th } : {}),
     })
     say({ t: 'got' })
+    if (message.items.length > 0) apart.noteHolder(message.th)
     options.onAdmitted(stream.device, { ...admitted, missing: new Map() })
     if (admitted.missingRoster) sayHello()
     for (const thread of admitted.left) leftNow.add(thread)
@@ -294,6 +290,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
   }
 
   async function* wantedBodies(message: SyncMessageOf<'want'>): AsyncIterable<SyncMessage> {
+    if (!apart.isOpen(message.th)) return
     const wanted = await read(message.th, (thread) => message.ids.filter((id) => thread.bodies.has(id)))
     let items: [Hex, Uint8Array][] = []
     let size = 0
@@ -344,8 +341,12 @@ export function createSyncSession(options: SyncOptions): SyncSession {
     })
   }
 
+  function sayDigests(): void {
+    say({ t: 'digests', buckets: apart.buckets() })
+  }
+
   function sayHello(): void {
-    const message = hello()
+    const message = helloOf(held)
     if (message) say(message)
   }
 
@@ -369,28 +370,18 @@ export function createSyncSession(options: SyncOptions): SyncSession {
         chunks.leave()
         out.end()
         await saying
+        over.resolve()
       }
     },
     pull: (thread) => out.ask(thread),
     tellHeads: (thread, heads) => out.tell(thread, heads.slice(0, SYNC_HEADS_COUNT_MAX)),
     tellCarried: (thread, ids) => say({ t: 'carried', th: thread, ids }),
     tellAll: sayHello,
+    farewell(entries) {
+      leaving = true
+      out.finish(rosterMessages(entries))
+      return over.promise
+    },
     close: () => stream.close(),
   }
-}
-
-function inBatches<T>(items: readonly T[], size: (item: T) => number): T[][] {
-  const batches: T[][] = []
-  let room = 0
-  for (const item of items) {
-    const batch = batches.at(-1)
-    const needed = size(item) + 8
-    if (batch && room >= needed) batch.push(item)
-    else {
-      batches.push([item])
-      room = BATCH_SIZE_BYTES
-    }
-    room -= needed
-  }
-  return batches
 }

@@ -1,9 +1,10 @@
 /** Who this node is, who its teammates are, and how it is: facts for front ends. */
-import { devicesOf, peerIdText, PROTOCOL_VERSION, textId } from '../../protocol/index.ts'
+import { devicesOf, type Hex, peerIdText, PROTOCOL_VERSION, textId } from '../../protocol/index.ts'
 import type { Net, PeerStatus } from '../net/net.ts'
 import type { NodeStatus, RefusedEntry, Teammate, TeammateDevice, WhoAmI } from './api.ts'
 import type { BootstrapUse } from './bootstrap-use.ts'
 import { carriersOf } from './carriers.ts'
+import type { KeyLack } from './fencing.ts'
 import type { Held } from './held.ts'
 import { requireMember, trustOf } from './membership.ts'
 import type { Peers } from './peers.ts'
@@ -29,6 +30,10 @@ export interface TeamParts {
   readonly net: Net
   readonly peers: Peers
   readonly bootstrap: BootstrapUse
+  /** Laptops that have not said that they know of every removal. */
+  unconfirmed(): string[]
+  /** Threads without a key that every removed device is left out of. */
+  keyLacks(): ReadonlyMap<Hex, KeyLack>
   /** Mailboxes at the bootstrap servers are used. */
   readonly mailbox: boolean
   readonly version: string
@@ -65,7 +70,7 @@ export function createTeam(parts: TeamParts): Team {
       peer_id: peerIdText(net.device),
       workspaces: roster ? [roster.name] : [],
       owner: roster !== undefined && roster.owner === workspace.key.public,
-      node_state: member ? 'ready' : 'alone',
+      node_state: member ? 'ready' : device ? 'removed' : 'alone',
       reachable_peers: net.peers().filter((peer) => peer.connected).length,
     }
   }
@@ -141,6 +146,14 @@ export function createTeam(parts: TeamParts): Team {
     return rows
   }
 
+  function keyless(): NodeStatus['keyless'] {
+    return [...parts.keyLacks()].flatMap(([thread, lack]) => {
+      if (held.facts.get(thread)?.open !== true) return []
+      const devices = lack.why === 'prekeys' ? lack.devices.map((device) => deviceLabel(workspace, device)) : []
+      return [{ thread_id: textId('thread', thread), why: lack.why, devices }]
+    })
+  }
+
   return {
     whoami,
     teammates,
@@ -180,6 +193,9 @@ export function createTeam(parts: TeamParts): Team {
         refused_entries,
         forks,
         roster: { position: roster?.point[0] ?? 0, forked: isRosterForked(workspace) },
+        unconfirmed: ownMember(workspace) ? parts.unconfirmed() : [],
+        keyless: keyless(),
+        quarantined: held.quarantined.size,
         bootstrap: bootstrap.servers(),
         clock_ms: held.system.clock.now(),
       }

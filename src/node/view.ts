@@ -31,7 +31,7 @@ import { artifactListing, type RecordOptions, recordParts } from './record-view.
 import { content, isMine, timeText } from './shown.ts'
 import { createOf, receivedAt, sideOf, type Thread, threadDevices } from './threads.ts'
 import { stateOf } from './tracker.ts'
-import { deviceLabel, handleOf, memberOfDevice } from './workspace.ts'
+import { deviceLabel, handleOf, isRemoved, memberOfDevice } from './workspace.ts'
 
 export function commonView(held: Held, thread: Thread): ThreadCommon {
   const state = stateOf(thread.tracker, thread.graph)
@@ -287,6 +287,8 @@ export async function threadView(
               handle: member ? handleOf(held.workspace, member.id) : 'unknown',
               device: deviceLabel(held.workspace, device),
               side,
+              removed: isRemoved(held.workspace, device),
+              fenced: thread.graph.byKind.fence.some(({ entry }) => entry.header.ctl.device === device),
             },
           ]
         : []

@@ -5,6 +5,7 @@ import {
   chainTo,
   type Checked,
   currentRoster,
+  descendsFrom,
   type Device,
   devicesOf,
   emptyRosterLog,
@@ -21,6 +22,7 @@ import {
   refuse,
   type Roster,
   type RosterEntry,
+  type RosterKind,
   type RosterLog,
   type RosterPoint,
   type SigningKey,
@@ -30,6 +32,9 @@ import {
 } from '../../protocol/index.ts'
 import type { Store, Write } from '../store/store.ts'
 import { putPrekey, putRosterEntry, putSecret, readSecrets } from './rows.ts'
+
+/** What shuts somebody out. */
+const CLOSING: ReadonlySet<RosterKind> = new Set(['remove-device', 'remove-member', 'rekey'])
 
 export interface Workspace {
   readonly log: RosterLog
@@ -81,6 +86,11 @@ export function ownDevice(workspace: Workspace): Device | undefined {
 export function ownMember(workspace: Workspace): Member | undefined {
   const device = ownDevice(workspace)
   return device && !device.removed ? rosterOf(workspace)?.members.get(device.member) : undefined
+}
+
+/** The member that this device speaks for, or did before it was removed. */
+export function boundMember(workspace: Workspace): Member | undefined {
+  return memberOfDevice(workspace, workspace.key.public)
 }
 
 export function memberOfDevice(workspace: Workspace, device: Hex): Member | undefined {
@@ -135,13 +145,49 @@ export function currentKey(workspace: Workspace): { epoch: number; key: Uint8Arr
   return epoch === undefined || key === undefined ? undefined : { epoch, key }
 }
 
+/** The topic of this epoch; none for who is no member. */
 export function currentTopic(workspace: Workspace): string | undefined {
-  const current = currentKey(workspace)
+  const current = ownMember(workspace) && currentKey(workspace)
   return current && topicOf(current.key, current.epoch)
 }
 
 export function heldPrekeysDigest(workspace: Workspace): Hex {
   return prekeysDigest([...workspace.prekeys.values()].map((prekey) => prekey.id))
+}
+
+/** Whether the device was in the workspace and is no longer. */
+export function isRemoved(workspace: Workspace, device: Hex): boolean {
+  return rosterOf(workspace)?.devices.get(device)?.removed === true
+}
+
+export function removedDevices(workspace: Workspace): Hex[] {
+  const roster = rosterOf(workspace)
+  return roster ? [...roster.devices.values()].flatMap(({ key, removed }) => (removed ? [key] : [])) : []
+}
+
+/** What of the roster a removed device is told, which holds it up to `point`: up to and with the entry that removes it. */
+export function rosterForRemoved(workspace: Workspace, device: Hex, point: RosterPoint): RosterEntry[] {
+  const roster = rosterOf(workspace)
+  if (!roster) return []
+  const chain = chainTo(workspace.log, roster.point)
+  const last = chain.findIndex(({ id }) => workspace.log.rosters.get(id)?.devices.get(device)?.removed === true)
+  const known = chain[point[0]]?.id === point[1] ? point[0] + 1 : 0
+  return chain.slice(known, last + 1)
+}
+
+/** Where the newest removal was complete: the entry with which everybody else changed the workspace key. Undefined where nobody was removed. */
+export function removalPoint(workspace: Workspace): RosterPoint | undefined {
+  const roster = rosterOf(workspace)
+  if (!roster) return undefined
+  const last = chainTo(workspace.log, roster.point).findLast(({ header: { kind } }) => CLOSING.has(kind))
+  return last && [last.header.n, last.id]
+}
+
+/** Whether a peer that says it holds the roster up to `point` knows of every removal. */
+export function knowsRemovals(workspace: Workspace, point: RosterPoint | undefined): boolean {
+  const removal = removalPoint(workspace)
+  if (!removal) return true
+  return point !== undefined && workspace.log.entries.has(point[1]) && descendsFrom(workspace.log, point, removal)
 }
 
 /** The roster entries that a peer at `point` lacks; all of them where its point is not on this chain. */

@@ -11,6 +11,7 @@ const shape: z.ZodType<ListThreadsParams> = z.strictObject({
   cursor: shapes.cursor.optional(),
   limit: z.int().min(1).max(INBOX_PAGE_COUNT_MAX).optional(),
   wait_s: z.number().min(0).max(INBOX_WAIT_S_MAX).optional(),
+  after_removal: z.boolean().optional(),
   query: shapes.text.optional(),
   with: shapes.id.optional(),
   since: shapes.id.optional(),

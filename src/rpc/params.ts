@@ -6,6 +6,7 @@ import type {
   ArtifactParams,
   CancelParams,
   ContinueParams,
+  ExportParams,
   GetThreadParams,
   InviteParams,
   JoinParams,
@@ -69,6 +70,7 @@ export const getThread: z.ZodType<GetThreadParams> = z.strictObject({
   compare_with: shapes.id.optional(),
   cursor: shapes.cursor.optional(),
   mark_read: z.boolean().optional(),
+  after_removal: z.boolean().optional(),
 })
 
 const accept: z.ZodType<AcceptUpdate> = z.strictObject({
@@ -98,6 +100,7 @@ export const readArtifact: z.ZodType<ArtifactParams> = z.strictObject({
   artifact_id: shapes.id,
   offset: z.int().min(0).optional(),
   max_bytes: z.int().min(1).max(ARTIFACT_READ_BYTES_MAX).optional(),
+  after_removal: z.boolean().optional(),
 })
 
 const continueHandoff: z.ZodType<ContinueParams> = z.strictObject({
@@ -126,6 +129,12 @@ export const resolve: z.ZodType<ResolveParams> = z.strictObject({
   resolved_revision_id: shapes.id,
   note: shapes.text.optional(),
   ...saying,
+})
+
+export const exportThread: z.ZodType<ExportParams> = z.strictObject({
+  thread_id: shapes.id,
+  cursor: shapes.cursor.optional(),
+  after_removal: z.boolean().optional(),
 })
 
 export const verdict: z.ZodType<VerdictParams> = z.strictObject({

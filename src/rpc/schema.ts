@@ -13,6 +13,8 @@ import type {
   CompleteParams,
   ContinueParams,
   ContinueResult,
+  ExportPage,
+  ExportParams,
   GetThreadParams,
   HandoffResult,
   InboxPage,
@@ -53,6 +55,7 @@ import {
   anyParams,
   by,
   cancel,
+  exportThread,
   getThread,
   invite,
   join,
@@ -68,6 +71,7 @@ import {
   share,
   verdict,
 } from './params.ts'
+import { REMOVAL_METHODS, type RemovalMethods } from './removal-methods.ts'
 import * as shapes from './shapes.ts'
 
 /** Versions of this interface that this program speaks; it grows when a front end and a node of different age could misunderstand each other. */
@@ -106,7 +110,7 @@ export interface Access {
 }
 
 /** Method → parameters and result, as they travel. */
-export interface Methods {
+export interface Methods extends RemovalMethods {
   'message/send': { params: NewHandoffParams | NewMessageParams; result: HandoffResult | MessageResult }
   'tasks/get': { params: GetThreadParams; result: ThreadView }
   'tasks/list': { params: ListThreadsParams; result: InboxPage }
@@ -122,6 +126,7 @@ export interface Methods {
   /** pid: only if this process is still the node. */
   'relay/stop': { params: { pid?: number | undefined }; result: { stopping: true; pid: number } }
   'relay/artifact': { params: ArtifactParams; result: ArtifactSlice }
+  'relay/export': { params: ExportParams; result: ExportPage }
   'relay/continue': { params: ContinueParams; result: ContinueResult }
   'relay/annotate': { params: AnnotateParams; result: AnnotateResult }
   'relay/resolve': { params: ResolveParams; result: ResolveResult }
@@ -167,7 +172,7 @@ export interface Call<P> {
  */
 export type Change = 'nothing' | 'read mark' | 'handoffs' | 'laptop' | 'human'
 
-interface Method<M extends MethodName> {
+export interface Method<M extends MethodName> {
   /** Of a method whose parameters decide it: what it changes with these. */
   changes: Change | ((params: Methods[M]['params']) => Change)
   /** @throws ApiError invalid_params, invalid_intent_payload or payload_too_large */
@@ -194,11 +199,15 @@ async function stop(
   })
 }
 
+/** Sending what looks like a secret is a human's to decide. */
+function says(params: object): Change {
+  return 'allow_secrets' in params && params.allow_secrets === true ? 'human' : 'handoffs'
+}
+
 /** The table. Parsing is whole before anything of the node is asked. */
 export const METHODS: { readonly [M in MethodName]: Method<M> } = {
   'message/send': {
-    changes: 'handoffs',
-
+    changes: says,
     parse: parseSend,
     run: ({ api }, { params, caller }) =>
       'recipient' in params ? api.sendHandoff(params, caller) : api.sendMessage(params, caller),
@@ -214,8 +223,7 @@ export const METHODS: { readonly [M in MethodName]: Method<M> } = {
     run: ({ api }, { params, signal }) => api.listThreads(params, signal),
   },
   'tasks/update': {
-    changes: 'handoffs',
-
+    changes: says,
     parse: parseUpdate,
     run: ({ api }, { params, caller }) => {
       const { thread_id, metadata } = params
@@ -227,7 +235,7 @@ export const METHODS: { readonly [M in MethodName]: Method<M> } = {
     },
   },
   'tasks/cancel': {
-    changes: 'handoffs',
+    changes: says,
     parse: by(cancel),
     run: ({ api }, { params, caller }) => api.cancel(params, caller),
   },
@@ -261,19 +269,23 @@ export const METHODS: { readonly [M in MethodName]: Method<M> } = {
     parse: by(readArtifact),
     run: ({ api }, { params, signal }) => api.readArtifact(params, signal),
   },
+  'relay/export': {
+    changes: 'nothing',
+    parse: by(exportThread),
+    run: ({ api }, { params }) => api.exportThread(params),
+  },
   'relay/continue': {
-    changes: 'handoffs',
-
+    changes: says,
     parse: parseContinue,
     run: ({ api }, { params, caller }) => api.continueHandoff(params, caller),
   },
   'relay/annotate': {
-    changes: 'handoffs',
+    changes: says,
     parse: by(annotate),
     run: ({ api }, { params, caller }) => api.annotate(params, caller),
   },
   'relay/resolve': {
-    changes: 'handoffs',
+    changes: says,
     parse: by(resolve),
     run: ({ api }, { params, caller }) => api.resolve(params, caller),
   },
@@ -293,6 +305,7 @@ export const METHODS: { readonly [M in MethodName]: Method<M> } = {
     parse: by(z.strictObject({ invite_id: shapes.id })),
     run: ({ api }, { params }) => api.revokeInvite(params),
   },
+  ...REMOVAL_METHODS,
   'relay/bootstrap': {
     changes: 'nothing',
     parse: by(noParams),

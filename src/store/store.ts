@@ -25,6 +25,7 @@ export const SPACES = [
   'search', // the index of what this device can read: see src/node/search-rows.ts
   'receipt', // <session member> <key>: idempotency key → payload hash → result
   'peer', // <device>: last addresses, last seen
+  'quarantine', // <thread>: begun by a device that was removed by then, kept apart until a person admits it
   'refused', // a small ring of refused entries, kept as proof
   'mailbox', // <mailbox> <arrival>: who left an item, how large, until when; of a bootstrap server
   'item', // <mailbox> <arrival>: the item, sealed, as it was left

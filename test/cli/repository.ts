@@ -26,7 +26,7 @@ export interface Repository {
   remove(): void
 }
 
-export function repository(folder = mkdtempSync(join(tmpdir(), 'relay-repo-'))): Repository {
+function repository(folder = mkdtempSync(join(tmpdir(), 'relay-repo-'))): Repository {
   const identity = { GIT_AUTHOR_NAME: 'n', GIT_AUTHOR_EMAIL: 'n@example.org' }
   const env = {
     ...process.env,

@@ -28,6 +28,7 @@ test.each([
   ['listen = "4300"\n', '"listen" must be a list'],
   ['listen = ["4300"]\n', '"listen" must be a list of addresses'],
   ['log_level = "loud"\n', '"log_level" must be one of debug, info, warn, error'],
+  ['scope = "all"\n', '"scope" must be one of read, write'],
   ['lan = \n', 'line 1 is not TOML'],
 ])('the mistake in %j is named with file and key', async (text, said) => {
   await using bob = laptop()

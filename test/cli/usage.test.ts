@@ -17,6 +17,10 @@ test.each([
   ['send frank --summary x --diff /no/such/file', 'there is no such file or folder'],
   ['complete ho_aa', '--result is missing'],
   ['complete ho_aa --result x --outcome great', 'is not an outcome'],
+  ['search a --status open', '--status open is unknown'],
+  ['search a --side left', '--side left is unknown'],
+  ['search a --limit none', '--limit none is no number'],
+  ['search a --since 3x', 'is not a length of time'],
   ['invite', 'Whom do you invite?'],
   ['invite frank --expires soon', 'is not a length of time'],
   ['init --yes --name bob', '--team is missing'],
@@ -28,6 +32,27 @@ test.each([
   ['logs --lines many', 'is not a number of lines'],
   ['approve ho_aa', 'needs a terminal'],
   ['reject ho_aa', 'needs a terminal'],
+  ['share ho_aa carol', 'Nobody is here to say yes to that'],
+  ['member role carol boss', '"boss" is not a role'],
+  ['invite carol --role boss', '"boss" is not a role'],
+  ['invite ci --service', '--scope is missing'],
+  ['invite ci --service --scope all', '"all" is not a scope'],
+  ['invite ci --service --scope read --role reader', 'A service has a scope, not a role'],
+  ['invite ci --scope read', '--scope goes with --service'],
+  ['init --service --code-stdin', '--scope is missing'],
+  ['init --service --scope read --name ci', 'its name stands in its invite'],
+  ['init --service --scope read --code-stdin', 'holds no invite code'],
+  ['init --service --scope read', 'no terminal'],
+  ['init --yes --scope read', '--scope goes with --service'],
+  ['init --yes --code-stdin', '--code-stdin goes with --service'],
+  ['member', 'A word is missing'],
+  ['session', 'A word is missing'],
+  ['session crate', 'Did you mean create?'],
+  ['session create', '--scope is missing'],
+  ['session create --scope all', '"all" is not a scope'],
+  ['session create --scope read --expires soon', 'is not a length of time'],
+  ['mcp --token-file /no/such/file', 'there is no such file or folder'],
+  ['mcp --token-file /dev/null', 'holds no session token'],
 ])('`%s` is wrong use: exit 2, one line that says what is wrong', async (args, said) => {
   const ran = await idle.run(args)
   expect(ran).toMatchObject({ code: 2, stdout: '' })
@@ -68,7 +93,7 @@ test('paths gives six places, all of them in RELAY_NODE_HOME', async () => {
 
 test('before anything is set up every command says how to begin', async () => {
   await using bob = laptop()
-  for (const args of ['start', 'start --detach', 'inbox', 'send frank --summary hi', 'invite frank']) {
+  for (const args of ['start', 'start --detach', 'inbox', 'search a', 'send frank --summary hi', 'invite frank']) {
     const ran = await bob.run(args)
     expect(ran, args).toMatchObject({ code: 1, stdout: '' })
     expect(ran.stderr, args).toContain('Nothing is set up yet')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { JOIN_STRANGERS_COUNT_MAX, JOIN_TTL_MS } from '../../protocol/index.ts'
+import { FAREWELL_TTL_MS, FAREWELLS_COUNT_MAX, JOIN_STRANGERS_COUNT_MAX, JOIN_TTL_MS } from '../../protocol/index.ts'
 import { createGate } from '../../src/net/gate.ts'
 import { manualSystem } from './world.ts'
 
@@ -53,6 +53,23 @@ describe('the gate', () => {
     advance(JOIN_TTL_MS)
     expect(expelled.toSorted()).toEqual(['host', 'stranger', 'teammate?'])
     expect(door.mayDial('host')).toBe(false)
+  })
+
+  test('lets so many of those in who were removed, for as long as it takes to tell them, and dials none', () => {
+    const { gate: door, expelled, advance } = gate()
+    const removed = Array.from({ length: FAREWELLS_COUNT_MAX + 1 }, (_, index) => `removed ${index}`)
+    door.setTeam(new Set(['mate']), new Set(removed))
+    expect(removed.map((device) => door.mayEnter(device))).toEqual(removed.map((_, at) => at < FAREWELLS_COUNT_MAX))
+    expect(removed.map((device) => [door.standing(device), door.mayDial(device)])).toEqual(
+      removed.map(() => ['removed', false]),
+    )
+    advance(FAREWELL_TTL_MS)
+    expect(expelled).toEqual(removed.slice(0, FAREWELLS_COUNT_MAX))
+    expect(door.mayEnter(`removed ${FAREWELLS_COUNT_MAX}`)).toBe(true)
+    // Whoever is a teammate again is not hung up on.
+    door.setTeam(new Set(['mate', `removed ${FAREWELLS_COUNT_MAX}`]))
+    advance(FAREWELL_TTL_MS)
+    expect(expelled).toHaveLength(FAREWELLS_COUNT_MAX)
   })
 
   test('names who was dropped', () => {

@@ -3,6 +3,7 @@ import { createMemoryHub } from '../../src/net/memory-net.ts'
 import type { Net } from '../../src/net/net.ts'
 import { realSystem } from '../../src/system.ts'
 import { netContract } from './contract.ts'
+import { removedContract } from './contract-removed.ts'
 import { type Diary, diary, published, seedOf, team, until, type World } from './world.ts'
 
 const deviceOf = (name: string): string => Buffer.from(seedOf(name)).toString('hex')
@@ -25,6 +26,7 @@ function memoryWorld(): World {
 }
 
 netContract('the net in memory', memoryWorld)
+removedContract('the net in memory', memoryWorld)
 
 describe('the hub of a net in memory', () => {
   async function three() {

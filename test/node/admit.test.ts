@@ -56,7 +56,7 @@ describe('entries that come in any order, some more than once', () => {
     const said = [story.first, ...sayMany(story, 3)]
     await at.take(said)
     const image = await at.disk.image()
-    const { changed, acks } = await at.take([...said, ...said])
+    const { changed, said: acks } = await at.take([...said, ...said])
     expect([changed.size, acks.length]).toEqual([0, 0])
     expect(await at.disk.image()).toBe(image)
   })

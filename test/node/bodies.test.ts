@@ -15,11 +15,11 @@ describe('a body', () => {
     const at = await receiver()
     const story = await at.story('first')
     const { id } = story.create
-    expect((await at.take([bare(story.first)])).acks).toHaveLength(0)
+    expect((await at.take([bare(story.first)])).said).toHaveLength(0)
     const thread = await at.thread(id)
     expect(await openContent(at.held, thread, story.create)).toEqual({ state: 'missing' })
-    const { changed, acks } = await admitBodies(at.held, id, [[id, story.first.body ?? new Uint8Array()]])
-    expect([changed.size, acks.length]).toEqual([1, 1])
+    const { changed, said } = await admitBodies(at.held, id, [[id, story.first.body ?? new Uint8Array()]])
+    expect([changed.size, said.length]).toEqual([1, 1])
     expect(await openContent(at.held, await at.thread(id), story.create)).toMatchObject({
       state: 'ok',
       body: { summary: 'first' },
@@ -101,8 +101,8 @@ describe('a receipt names what it lacks', () => {
     const at = await receiver()
     const story = await at.story('first')
     const heads = Array.from({ length: DEPS_COUNT_MAX + 8 }, () => tampered(story, mallory))
-    const { acks } = await at.take([story.first, ...heads])
-    expect(acks).toHaveLength(1)
+    const { said } = await at.take([story.first, ...heads])
+    expect(said).toHaveLength(1)
     expect((await at.thread(story.create.id)).graph.byKind.message).toHaveLength(heads.length)
     expect(await lackOf(at, story.create.id)).toHaveLength(DEPS_COUNT_MAX)
   })

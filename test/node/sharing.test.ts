@@ -15,6 +15,7 @@ import {
 import type { ThreadView } from '../../src/node/api.ts'
 import { actor, dice } from '../cast.ts'
 import type { Disk } from './disk.ts'
+import { itemsAt, withPost } from './mailboxes.ts'
 import { entriesMessage, impersonate, type SealedEntry, sealedStory, type SealedStory } from './impostor.ts'
 import {
   agreed,
@@ -85,6 +86,8 @@ describe('a reader', () => {
     expect(read.entries.every(({ mine, content }) => !mine && content?.own === undefined)).toBe(true)
     const slice = await carol.node.readArtifact({ thread_id, artifact_id })
     expect(plain(slice.content)).toContain('+b')
+    const found = await carol.node.listThreads({ query: 'beginning', side: 'reader' })
+    expect(found.items.map((one) => one.thread_id)).toEqual([thread_id])
     const item = await inboxItem(carol, thread_id)
     expect(plain(item?.preview)).toBe('an answer')
     expect(item?.preview_from).toMatchObject({ handle: 'frank@acme', device: 'frank/frank-laptop' })
@@ -306,3 +309,25 @@ describe('what is under other keys than the first', () => {
     },
   )
 })
+
+test.each([1, 40])(
+  'a reader who is never there with the two gets all of it from its mailbox, after %i messages',
+  async (count) => {
+    const { world, post, start, bob, frank, carol } = await withPost()
+    await start(bob)
+    await start(frank)
+    const { thread_id } = await handOff(bob, 'frank', 'the beginning')
+    await arrives(world, frank, thread_id)
+    const said = Array.from({ length: count }, (_, i) => `${i} ${'x'.repeat(2000)}`)
+    for (const text of said) await message(bob, thread_id, text)
+    await agreed(world, thread_id, bob, frank)
+    await share(bob, thread_id, 'carol')
+    await agreed(world, thread_id, bob, frank)
+    await world.until('it lies in carol’s mailbox', () => itemsAt(post) >= count + 2)
+    await bob.stop()
+    await frank.stop()
+    await start(carol)
+    await arrives(world, carol, thread_id)
+    expect(textsOf(await opensAll(world, carol, thread_id))).toEqual(['the beginning', ...said])
+  },
+)

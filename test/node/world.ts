@@ -23,6 +23,7 @@ import { SILENT_LOG, type System } from '../../src/system.ts'
 import { actor, dice, seedOf } from '../cast.ts'
 import { type TestClock, testClock } from './clock.ts'
 import { createDisk, type Disk } from './disk.ts'
+import { enrolSecond, SECOND } from './second-laptop.ts'
 
 /** What a node is told when it starts. */
 type Settings = Partial<Pick<NodeOptions, 'rebuild' | 'quotas' | 'bootstrap' | 'mailbox'>>
@@ -191,13 +192,21 @@ function baseOf(names: readonly string[]): Promise<Map<string, Disk>> {
 async function makeBase(names: readonly string[]): Promise<Map<string, Disk>> {
   const world = await founder()
   const laptops = [world.bob]
-  for (const name of names) {
+  for (const name of names.filter((one) => !SECOND.test(one))) {
     const laptop = await world.stranger(name)
     await laptop.start()
     const { code } = await world.bob.node.invite({ name, standalone: true })
     await laptop.node.join({ code })
     laptops.push(laptop)
   }
+  const seconds = names.filter((one) => SECOND.test(one))
+  if (seconds.length > 0) await world.bob.stop()
+  for (const name of seconds) {
+    const laptop = await world.stranger(name)
+    await enrolSecond({ owner: world.bob.disk, laptop: laptop.disk, name, system: laptop.system })
+    laptops.push(laptop)
+  }
+  for (const laptop of laptops) if (!laptop.running) await laptop.start()
   await world.connected()
   await world.until('everybody holds every key', async () => {
     const held = await Promise.all(laptops.map(async ({ disk }) => (await disk.rows('prekey')).length))
@@ -207,7 +216,7 @@ async function makeBase(names: readonly string[]): Promise<Map<string, Disk>> {
   return new Map(laptops.map((laptop) => [laptop.name, laptop.disk]))
 }
 
-/** acme with bob and those named, all stopped. */
+/** acme with bob and those named, all stopped. frank2 is the second laptop of frank. */
 export async function stoppedAcme(...names: string[]): Promise<World> {
   const base = await baseOf(names)
   const world = await emptyWorld()

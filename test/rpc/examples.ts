@@ -24,6 +24,7 @@ export const examples: { [M in MethodName]: { params: Methods[M]['params']; aske
     params: { thread_id: FRANKS_THREAD, expected_revision_id: ['rev_1', 'rev_2'], record: { open_questions: [] } },
     asked: 'continueHandoff',
   },
+  'relay/export': { params: { thread_id: FRANKS_THREAD, cursor: '0' }, asked: 'exportThread' },
   'relay/annotate': { params: { thread_id: FRANKS_THREAD, revision_id: 'rev_1', body: 'why?' }, asked: 'annotate' },
   'relay/resolve': {
     params: { thread_id: FRANKS_THREAD, annotation_id: 'ann_1', resolved_revision_id: 'rev_1' },
@@ -35,6 +36,10 @@ export const examples: { [M in MethodName]: { params: Methods[M]['params']; aske
   },
   'relay/invites': { params: {}, asked: 'listInvites' },
   'relay/invite-revoke': { params: { invite_id: 'inv_1' }, asked: 'revokeInvite' },
+  'relay/members': { params: {}, asked: 'members' },
+  'relay/remove': { params: { name: 'frank/frank-xps' }, asked: 'remove' },
+  'relay/quarantine': { params: {}, asked: 'listQuarantine' },
+  'relay/quarantine-admit': { params: { thread_id: FRANKS_THREAD }, asked: 'admitQuarantined' },
   'relay/bootstrap': { params: {}, asked: 'listBootstrap' },
   'relay/bootstrap-use': { params: { addresses: ['/dns4/a/tcp/1'] }, asked: 'useBootstrap' },
   'relay/bootstrap-drop': { params: { address: '/dns4/a/tcp/1' }, asked: 'dropBootstrap' },

@@ -167,6 +167,24 @@ describe('parameters', () => {
       'invalid_params: result_summary is not a known field',
     ],
     ['a limit out of range', 'tasks/list', { limit: 201 }, 'invalid_params: limit must be at most 200'],
+    [
+      'a wait for a search',
+      'tasks/list',
+      { query: 'a', wait_s: 1 },
+      'invalid_params: wait_s goes with none of query, with, since and until',
+    ],
+    [
+      'a long page of a search',
+      'tasks/list',
+      { with: 'frank', limit: 101 },
+      'invalid_params: limit must be at most 100 in a search',
+    ],
+    [
+      'half a pair to look for',
+      'tasks/list',
+      { query: '\ud800' },
+      'invalid_params: query must be well-formed Unicode text; it holds half of a surrogate pair',
+    ],
     ['a wait out of range', 'tasks/list', { wait_s: 51 }, 'invalid_params: wait_s must be at most 50'],
     [
       'half an offset',

@@ -50,8 +50,8 @@ export function faultyNet(parts: NetParts): Net {
           if (isAlive()) handlers.onBootstrapChange(change)
         },
       }),
-    setTeam(team) {
-      if (isAlive()) net.setTeam(team)
+    setTeam(team, removed) {
+      if (isAlive()) net.setTeam(team, removed)
     },
     setTopics(topics) {
       if (isAlive()) net.setTopics(topics)
