@@ -129,6 +129,15 @@ export function isBodyOf(entry: Entry, sealed: Uint8Array): boolean {
   return facts !== null && sealed.length === facts.n && hash('ciphertext', [sealed]) === facts.h
 }
 
+/**
+ * The key of the body of `entry`, made from the thread key that sealed it. It opens this body and no other, so a body can
+ * be shown without giving the thread away. undefined where the entry has no body.
+ */
+export function bodyKeyOf(entry: Entry, key: Uint8Array): Uint8Array | undefined {
+  const { header } = entry
+  return header.body ? bodyKey(key, header, header.body.iv) : undefined
+}
+
 /** Opens the body of an entry; refused where it does not open or is not of the kind's exact shape. */
 export function openBody<K extends BodyKind>(
   entry: Entry,
@@ -136,9 +145,18 @@ export function openBody<K extends BodyKind>(
   sealed: Uint8Array,
   key: Uint8Array,
 ): Checked<BodyOf<K>> {
-  const facts = entry.header.body
-  if (!facts) return refuse('body_presence')
-  const plain = openPadded(bodyKey(key, entry.header, facts.iv), sealed, bodyAad(entry.header))
+  const own = bodyKeyOf(entry, key)
+  return own ? openBodyUnder(entry, kind, sealed, own) : refuse('body_presence')
+}
+
+/** The same with the body's own key, as {@link bodyKeyOf} gives it. */
+export function openBodyUnder<K extends BodyKind>(
+  entry: Entry,
+  kind: K,
+  sealed: Uint8Array,
+  own: Uint8Array,
+): Checked<BodyOf<K>> {
+  const plain = openPadded(own, sealed, bodyAad(entry.header))
   if (!plain.ok) return plain
   const decoded = decodeCanonical(plain.value, { bytesMax: BODY_SIZE_BYTES_MAX })
   if (!decoded.ok) return decoded
@@ -158,7 +176,16 @@ export function decodeAction(bytes: Uint8Array): Checked<ProposedAction> {
   return checked.success ? pass(checked.data) : refuse('schema', z.prettifyError(checked.error))
 }
 
+/** The key of create's ctl.action, made from the thread key: it opens nothing, and shows which action was meant. */
+export function actionKey(key: Uint8Array, nonce: Hex): Uint8Array {
+  return derive(key, fromHex(nonce), 'action-key', [])
+}
+
 /** What create's ctl.action holds: peers can compare it and cannot guess it. */
 export function actionMac(key: Uint8Array, nonce: Hex, action: Uint8Array): Hex {
-  return mac(derive(key, fromHex(nonce), 'action-key', []), 'action', [action])
+  return actionMacUnder(actionKey(key, nonce), action)
+}
+
+export function actionMacUnder(own: Uint8Array, action: Uint8Array): Hex {
+  return mac(own, 'action', [action])
 }

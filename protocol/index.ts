@@ -2,14 +2,18 @@
 export { authorize, devicesToCover, type Ground, type Missing } from './authorize.ts'
 export { artifactContent, artifactId, chunkId, chunkSize, openChunk, sealContent } from './artifact.ts'
 export {
+  actionKey,
   actionMac,
+  actionMacUnder,
   BODY_CONTENT_SIZE_BYTES_MAX,
+  bodyKeyOf,
   commitThreadKey,
   decodeAction,
   encodeAction,
   encodeBody,
   isBodyOf,
   openBody,
+  openBodyUnder,
   openOlderKey,
   sealBody,
   sealOlderKey,
@@ -122,6 +126,7 @@ export { type Checked, pass, refuse, REFUSALS, type Refusal, type Refused } from
 export {
   activeDevices,
   admitRosterEntry,
+  chainsTo,
   chainTo,
   checkJoinProof,
   covers,

@@ -108,6 +108,14 @@ export function chainTo(log: RosterLog, point: RosterPoint): RosterEntry[] {
   return chain.toReversed()
 }
 
+/** The entries from genesis to every one of `points`, of a fork both branches, in one order. */
+export function chainsTo(log: RosterLog, points: Iterable<RosterPoint>): RosterEntry[] {
+  const found = new Map<Hex, RosterEntry>()
+  for (const point of points)
+    if (!found.has(point[1])) for (const entry of chainTo(log, point)) found.set(entry.id, entry)
+  return [...found.values()].toSorted((a, b) => a.header.n - b.header.n || (a.id < b.id ? -1 : 1))
+}
+
 /** Devices of a member that are not removed. */
 export function devicesOf(roster: Roster, member: Hex): Device[] {
   return [...roster.devices.values()].filter((device) => device.member === member && !device.removed)

@@ -13,7 +13,7 @@ interface Room {
 }
 
 const PROTOCOL = 'protocol/index.ts'
-const SYSTEM = ['src/system.ts', 'src/home.ts', 'src/allowance.ts', 'src/ip-address.ts']
+const SYSTEM = ['src/system.ts', 'src/home.ts', 'src/allowance.ts', 'src/ip-address.ts', 'src/visible.ts']
 /** The interfaces, which their rooms' users share; each is a leaf that loads nothing. */
 const STORE = 'src/store/store.ts'
 const NET = 'src/net/net.ts'
@@ -53,6 +53,8 @@ const ROOMS: readonly Room[] = [
     packages: ['yjs', 'diff', 'minisearch', '@secretlint/', 'zod'],
     anyBuiltin: true,
   },
+  { name: 'src/export', ours: [PROTOCOL, 'src/visible.ts', 'src/record/'], packages: [], anyBuiltin: false },
+  { name: 'src/record', ours: [PROTOCOL, 'src/visible.ts'], packages: [], anyBuiltin: false },
   {
     name: 'src/rpc',
     ours: [PROTOCOL, ...SYSTEM, 'src/node/'],
@@ -61,7 +63,7 @@ const ROOMS: readonly Room[] = [
   },
   {
     name: 'src/mcp',
-    ours: [PROTOCOL, ...SYSTEM, ...RPC_CLIENT],
+    ours: [PROTOCOL, ...SYSTEM, ...RPC_CLIENT, 'src/record/'],
     packages: ['@modelcontextprotocol/sdk', 'zod'],
     anyBuiltin: true,
   },
@@ -86,6 +88,8 @@ export const ROOMS_THAT_EXIST = [
   'src/net',
   'src/bootstrap',
   'src/node',
+  'src/record',
+  'src/export',
   'src/rpc',
   'src/mcp',
   'src/cli',

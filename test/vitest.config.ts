@@ -11,6 +11,8 @@ const PROJECTS = [
   'store',
   'net',
   'bootstrap',
+  'record',
+  'export',
   'node',
   'rpc',
   'mcp',

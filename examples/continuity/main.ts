@@ -7,7 +7,7 @@ import { type Agent, type Answer, createAgent } from '../stage/agent.ts'
 import { readWhole, said, viewUntil } from '../stage/reading.ts'
 import { createTeamOfTwo, type TeamOfTwo } from '../stage/team.ts'
 import { createTranscript } from '../stage/transcript.ts'
-import { ARTIFACTS, CONTENTS, RECORD, sha256, SUMMARY } from './work.ts'
+import { artifactsOf, contentsOf, makeChange, RECORD, sha256, SUMMARY } from './work.ts'
 
 interface Listed {
   artifact_id: string
@@ -43,10 +43,10 @@ function found(answer: Answer): unknown[] {
 }
 
 /** Reads every artifact of the thread, whole, and compares it with what Bob attached. */
-async function readAll(who: string, agent: Agent, view: Answer): Promise<void> {
+async function readAll(who: string, agent: Agent, view: Answer, contents: ReadonlyMap<string, Buffer>): Promise<void> {
   const listed = view['artifacts'] as (Listed & { labels: unknown })[]
-  equal(`${who} sees ${CONTENTS.size} artifacts`, listed.length, CONTENTS.size)
-  for (const [name, expected] of CONTENTS) {
+  equal(`${who} sees ${contents.size} artifacts`, listed.length, contents.size)
+  for (const [name, expected] of contents) {
     const facts = listed.find((artifact) => artifact.sha256 === sha256(expected))
     const { bytes, pages } = await readWhole(agent, view['thread_id'], facts?.artifact_id)
     holds(
@@ -58,6 +58,9 @@ async function readAll(who: string, agent: Agent, view: Answer): Promise<void> {
 }
 
 async function main(team: TeamOfTwo): Promise<void> {
+  const { change, franks } = makeChange(team.folder)
+  const contents = contentsOf(change)
+  const artifacts = artifactsOf(change)
   chapter('1  Bob’s agent hands on where things stand')
   const bobsAgent = await agentOf(team, 'bob', 'bobs-agent')
   const bob = await act('bob’s agent', 'whoami', () => bobsAgent.call('whoami'))
@@ -66,19 +69,19 @@ async function main(team: TeamOfTwo): Promise<void> {
     bobsAgent.call('search_handoffs', { query: 'rate limit' }),
   )
   equal('Nobody has handed on anything like it', found(before), [])
-  const handoff = await act('bob’s agent', `handoff_to_teammate (a record, ${ARTIFACTS.length} artifacts)`, () =>
+  const handoff = await act('bob’s agent', `handoff_to_teammate (a record, ${artifacts.length} artifacts)`, () =>
     bobsAgent.call('handoff_to_teammate', {
       to: 'frank@acme',
       intent: 'inform',
       summary: SUMMARY,
       record: RECORD,
-      artifacts: ARTIFACTS,
+      artifacts: artifacts,
     }),
   )
   const thread = handoff['thread_id']
   equal('It is pending, and the record lacks nothing', [handoff['status'], handoff['warnings']], ['pending', []])
   const own = await act('bob’s agent', 'view_thread', () => bobsAgent.call('view_thread', { thread_id: thread }))
-  await readAll('Bob’s agent', bobsAgent, own)
+  await readAll('Bob’s agent', bobsAgent, own, contents)
 
   chapter('2  Frank’s agent finds it and looks')
   const franksAgent = await agentOf(team, 'frank', 'franks-agent')
@@ -96,7 +99,7 @@ async function main(team: TeamOfTwo): Promise<void> {
   const question = await act('frank’s agent', 'annotate_handoff (a span of limiter.py, for Bob)', async () => {
     const view = await franksAgent.call('view_thread', { thread_id: thread })
     const limiter = (view['artifacts'] as Listed[]).find(
-      (artifact) => artifact.sha256 === sha256(CONTENTS.get('limiter.py') ?? ''),
+      (artifact) => artifact.sha256 === sha256(contents.get('limiter.py') ?? ''),
     )
     return franksAgent.call('annotate_handoff', {
       thread_id: thread,
@@ -134,10 +137,26 @@ async function main(team: TeamOfTwo): Promise<void> {
     [open?.annotation_id, open?.assignee],
     [question['annotation_id'], 'bob@acme'],
   )
-  await readAll('Frank’s agent', resuming, view)
+  await readAll('Frank’s agent', resuming, view, contents)
   const [evidence] = record.evidence
   const proof = (view['artifacts'] as Listed[]).find((artifact) => artifact.sha256 === evidence?.sha256)
   holds('The evidence names the trace that is there, by its SHA-256', proof !== undefined, evidence)
+  const diff = (view['artifacts'] as Listed[]).find((artifact) => artifact.sha256 === sha256(change.diff))
+  const fit = await act('frank', 'relay-node apply --check, in his own clone', () =>
+    team.frank.json<{ applies: boolean; repo: string; base: { state: string; commits_since: number } }>([
+      'apply',
+      '--check',
+      String(thread),
+      String(diff?.artifact_id),
+      '--repo',
+      franks.folder,
+    ]),
+  )
+  equal(
+    'The diff fits, was made in this repository, and nothing has changed since',
+    [fit.applies, fit.repo, fit.base.state, fit.base.commits_since],
+    [true, 'same', 'known', 0],
+  )
   const continued = await act('frank’s other', 'continue_handoff', () =>
     resuming.call('continue_handoff', {
       thread_id: thread,
@@ -171,7 +190,7 @@ async function main(team: TeamOfTwo): Promise<void> {
   equal(
     'limiter.py is replaced, all else is kept',
     (next['record'] as { artifacts: string[] }).artifacts.length,
-    CONTENTS.size,
+    contents.size,
   )
 
   chapter('4  A revision comes in between')

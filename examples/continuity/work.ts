@@ -1,5 +1,7 @@
 /** The work that is handed on: a brief, sources, a diff, evidence and a record that says where things stand. */
 import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { type Change, createRepository, type Repository } from '../stage/repository.ts'
 
 const LIMITER = `import time
 
@@ -19,16 +21,26 @@ class Limiter:
         return tokens >= 1
 `
 
-const DIFF = `--- a/src/api/app.py
-+++ b/src/api/app.py
-@@ -1,3 +1,6 @@
- from api.users import list_users
-+from api.limiter import Limiter
- 
-+limiter = Limiter(rate=5, burst=20)
-+
- routes = {"/users": list_users}
+/** The file that the change is made to, before and after. */
+const APP = 'src/api/app.py'
+const APP_BEFORE = `from api.users import list_users
+
+routes = {"/users": list_users}
 `
+const APP_AFTER = `from api.users import list_users
+from api.limiter import Limiter
+
+limiter = Limiter(rate=5, burst=20)
+
+routes = {"/users": list_users}
+`
+
+/** Bob's working copy, Frank's clone of it from before the change, and the change as git shows it. */
+export function makeChange(folder: string): { change: Change; franks: Repository } {
+  const bobs = createRepository(join(folder, 'bobs-api'), { [APP]: APP_BEFORE })
+  const franks = bobs.clone(join(folder, 'franks-api'))
+  return { change: bobs.change(APP, APP_AFTER), franks }
+}
 
 const BRIEF = `# Rate limit for the public API
 
@@ -48,18 +60,19 @@ function trace(): Buffer {
 export const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
 /** What each artifact holds, byte for byte, by its name. */
-export const CONTENTS: ReadonlyMap<string, Buffer> = new Map([
-  ['BRIEF.md', Buffer.from(BRIEF)],
-  ['limiter.py', Buffer.from(LIMITER)],
-  ['src/api/app.py', Buffer.from(DIFF)],
-  ['load-test.trace', trace()],
-  ['pytest tests/limiter', Buffer.from('pytest tests/limiter')],
-])
+export const contentsOf = (change: Change): ReadonlyMap<string, Buffer> =>
+  new Map([
+    ['BRIEF.md', Buffer.from(BRIEF)],
+    ['limiter.py', Buffer.from(LIMITER)],
+    [change.path, Buffer.from(change.diff)],
+    ['load-test.trace', trace()],
+    ['pytest tests/limiter', Buffer.from('pytest tests/limiter')],
+  ])
 
-export const ARTIFACTS = [
+export const artifactsOf = (change: Change): object[] => [
   { type: 'file', name: 'BRIEF.md', media_type: 'text/markdown', text: BRIEF },
   { type: 'file', name: 'limiter.py', media_type: 'text/x-python', text: LIMITER },
-  { type: 'file_diff', path: 'src/api/app.py', diff: DIFF },
+  { type: 'file_diff', ...change },
   { type: 'file', name: 'load-test.trace', media_type: 'application/octet-stream', base64: trace().toString('base64') },
   { type: 'test_command', command: 'pytest tests/limiter' },
 ]

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { type Agent, type Answer, createAgent, unwrap } from '../stage/agent.ts'
 import { sendUntilKilled } from './crash.ts'
 import { createLaptop, type Laptop } from '../stage/laptop.ts'
-import { createRepository } from './repository.ts'
+import { createChanges } from './changes.ts'
 import { knockAsStranger } from './stranger.ts'
 import { atTerminal } from './terminal.ts'
 import { readWhole, viewUntil } from '../stage/reading.ts'
@@ -31,7 +31,7 @@ interface Shown {
 const folder = mkdtempSync(join(tmpdir(), 'relay-demo-'))
 const bob = createLaptop('bobs-mbp', join(folder, 'bob'))
 const frank = createLaptop('frank-xps', join(folder, 'frank'))
-const repository = createRepository(join(folder, 'api'))
+const changes = createChanges(join(folder, 'api'))
 const { chapter, act, note, equal, holds, close } = createTranscript()
 const agents: Agent[] = []
 
@@ -91,7 +91,7 @@ async function main(): Promise<void> {
   await act('frank', 'closes his laptop', () => frank.stop())
   const bobsAgent = await act('bob', 'his agent starts relay-node mcp', () => createAgent(bob, 'bobs-agent'))
   agents.push(bobsAgent)
-  const change = repository.paginateUsers()
+  const change = changes.paginateUsers()
   const summary =
     'Refactored /users. The answer is now paginated: { items, next_cursor }. Callers that expect a bare list break.'
   const handoff = await act('bob’s agent', 'handoff_to_teammate (inform, file_diff, test_command)', () =>
@@ -287,7 +287,7 @@ async function main(): Promise<void> {
   )
 
   chapter('10  A diff of 100 KiB')
-  const large = repository.renameEverything()
+  const large = changes.renameEverything()
   const sha256 = createHash('sha256').update(large.diff).digest('hex')
   const big = await act('bob’s agent', `handoff_to_teammate (${Buffer.byteLength(large.diff)} bytes of diff)`, () =>
     bobsAgent.call('handoff_to_teammate', {

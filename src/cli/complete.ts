@@ -29,7 +29,7 @@ export const run: Command<Options> = async (context, args, options) => {
   if (options.outcome !== undefined && outcome === undefined) {
     throw new UsageError(`"${options.outcome}" is not an outcome.`, `Choose one of ${OUTCOMES.join(', ')}.`)
   }
-  const artifacts = artifactsOf(options)
+  const artifacts = await artifactsOf(context.printer, options)
   const resultSummary = await textOrStdin(options.result)
   const result = await withNode(context, (node) =>
     node.call('tasks/update', {

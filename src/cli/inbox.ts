@@ -63,16 +63,19 @@ function printInbox(printer: Printer, items: readonly InboxItem[], all: boolean)
   printer.line('Read one: relay-node show ID (the first characters are enough)')
 }
 
-function printItem(printer: Printer, item: InboxItem): void {
+/** What lists say of a handoff, on one line. */
+export function itemLine(printer: Printer, item: InboxItem): string {
   const who = {
     in: `from ${partyName(item.sender)}`,
     out: `to ${item.recipient}`,
     reader: `from ${partyName(item.sender)} to ${item.recipient}, shared with you to read,`,
   }[item.side]
   const unread = item.unread_count > 0 ? printer.styled('bold', `  ${item.unread_count} unread`) : ''
-  printer.line(
-    `${item.thread_id}  ${item.intent} ${who}  ${statusText(printer, item)}${unread}  ${duration(item.age_s)} old`,
-  )
+  return `${item.thread_id}  ${item.intent} ${who}  ${statusText(printer, item)}${unread}  ${duration(item.age_s)} old`
+}
+
+function printItem(printer: Printer, item: InboxItem): void {
+  printer.line(itemLine(printer, item))
   if (item.preview === undefined) return
   const { value, foreign } = openContent(item.preview)
   printer.line(`  ${foreign ? printer.styled('cyan', '│ ') : ''}${oneLine(value, PREVIEW_LENGTH_CHARS)}`)

@@ -21,7 +21,7 @@ export async function askCode(context: CommandContext, { stdin, command }: CodeS
     throw new CommandError(
       'invite_code',
       mistake,
-      'Copy it once more, whole, and run the command again. Nothing was sent.',
+      `Copy it once more, whole, and run it again: ${command}. Nothing was sent.`,
     )
   }
   if (!process.stdin.isTTY || !process.stdout.isTTY || context.printer.json) {

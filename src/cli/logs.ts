@@ -2,7 +2,7 @@
 import { createReadStream, existsSync, readFileSync, statSync, watch } from 'node:fs'
 import { dirname } from 'node:path'
 import * as z from 'zod'
-import { visible } from '../mcp/visible.ts'
+import { visible } from '../visible.ts'
 import type { Command, CommandContext } from './context.ts'
 import { UsageError } from './failure.ts'
 import { logFiles } from './log-file.ts'

@@ -16,7 +16,7 @@ interface Options {
 
 export const run: Command<Options> = async (context, args, options) => {
   const { printer } = context
-  const artifacts = artifactsOf(options)
+  const artifacts = await artifactsOf(context.printer, options)
   const text = await textOrStdin(args[1] ?? '-')
   const result = await withNode(context, (node) =>
     node.call('message/send', {

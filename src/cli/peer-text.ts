@@ -2,7 +2,7 @@
  * How text of another person is shown: behind a bar on every line, with control characters, bidirectional
  * marks and escapes made visible, so that it can neither pose as this program's words nor drive the terminal.
  */
-import { visible } from '../mcp/visible.ts'
+import { visible } from '../visible.ts'
 import type { Content, Party, Untrusted } from '../node/api.ts'
 import type { Printer } from './print.ts'
 

@@ -223,10 +223,32 @@ function addHandoffs(command: MakeCommand, runs: Runs): void {
     async () => (await import('./inbox.ts')).run,
   )
   runs(
+    command(
+      'search [words...]',
+      'find handoffs by words in all that you can read, ended ones too; without words the newest',
+    )
+      .option('--status <status>', 'pending, accepted, completed or cancelled; may be repeated', repeated)
+      .option('--side <side>', 'in: sent to you; out: sent by you')
+      .option('--with <name>', 'of a teammate who sent or received it')
+      .option('--since <time>', 'newest activity then or later, like 7d, 2026-11-30 or 2026-11-30T12:00:00Z')
+      .option('--until <time>', 'newest activity then or earlier')
+      .option('--limit <count>', 'how many; default 20'),
+    async () => (await import('./search.ts')).run,
+  )
+  runs(
     command('show <id>', 'read a handoff; this accepts nothing')
       .option('--artifact <id>', 'read one attachment instead')
-      .option('--out <file>', 'write the attachment to a new file, byte for byte'),
+      .option('--out <file>', 'write the attachment to a new file, byte for byte')
+      .option('--record', 'read the continuity record instead')
+      .option('--markdown', 'the record in the form that continue --record takes')
+      .option('--revision <id>', 'an earlier revision of the record'),
     async () => (await import('./show.ts')).run,
+  )
+  runs(
+    command('apply <id> <artifact>', 'see whether a diff fits your working copy; relay-node never applies one')
+      .option('--check', 'look, and change nothing; exit code 0 if it fits, 1 if not')
+      .option('--repo <dir>', 'a folder of the working copy; default: the current one'),
+    async () => (await import('./apply.ts')).run,
   )
   runs(
     saying(
@@ -236,11 +258,27 @@ function addHandoffs(command: MakeCommand, runs: Runs): void {
           .option('--intent <intent>', 'inform, ask_question or propose_action; default: what the options say')
           .option('--question <text>', 'the question, with ask_question')
           .option('--action <file.json>', 'the proposed action, with propose_action')
-          .option('--record <file.json>', 'the continuity record; examples/record.json is one to begin with')
+          .option('--record <file>', 'the continuity record, JSON or Markdown; examples/record.md is one to begin with')
           .option('--parent <id>', 'the handoff that this one follows'),
       ),
     ),
     async () => (await import('./send.ts')).run,
+  )
+  runs(
+    saying(
+      withArtifacts(
+        command('continue <id>', "write the next revision of a handoff's record")
+          .option('--record <file>', 'the record, JSON or Markdown; what is not in it stays as it is')
+          .option(
+            '--expect <revision>',
+            'the revision that you have read; of a forked record all, one by one',
+            repeated,
+          )
+          .option('--note <text>', 'what changed')
+          .option('--resolves <annotation>', 'an annotation that this settles; may be repeated', repeated),
+      ),
+    ),
+    async () => (await import('./continue.ts')).run,
   )
   runs(
     command('accept <id>', 'take a handoff on').option('--expect <revision>', 'only if it still is at this revision'),
@@ -263,6 +301,18 @@ function addHandoffs(command: MakeCommand, runs: Runs): void {
       ),
     ),
     async () => (await import('./complete.ts')).run,
+  )
+  const exported = command(
+    'export <id>',
+    'write a handoff into a new folder: a page to read, its attachments, and the proof',
+  )
+  runs(
+    exported.option('-o, --output <folder>', 'a folder that does not exist yet; default: the id of the handoff'),
+    async () => (await import('./export.ts')).run,
+  )
+  runs(
+    command('verify <folder>', 'check an export, offline: needs no node and no workspace', exported),
+    async () => (await import('./export-verify.ts')).run,
   )
   runs(
     saying(command('cancel <id>', 'take back a handoff that nobody has accepted').option('--reason <text>', 'why')),

@@ -3,12 +3,13 @@ import { randomUUID } from 'node:crypto'
 import { basename } from 'node:path'
 import type { ArtifactInput, NewHandoffParams } from '../node/api.ts'
 import { type Intent, INTENTS } from '../../protocol/index.ts'
-import type * as z from 'zod'
-import { proposedAction, record } from '../rpc/shapes.ts'
 import type { Command } from './context.ts'
+import { findBase } from './diff-base.ts'
 import { UsageError } from './failure.ts'
 import { readNamedFile, textOrStdin, utf8 } from './input.ts'
 import { withNode } from './node-connection.ts'
+import { readAction, readWholeRecord } from './shaped-file.ts'
+import type { Printer } from './print.ts'
 import { printSaid } from './thread-print.ts'
 
 interface Options {
@@ -35,10 +36,10 @@ export const run: Command<Options> = async (context, args, options) => {
   const handoff: NewHandoffParams = {
     recipient: args[0] ?? '',
     intent: intentOf(options),
-    artifacts: artifactsOf(options),
+    artifacts: await artifactsOf(printer, options),
     question: options.question,
     proposed_action: options.action === undefined ? undefined : readAction(options.action),
-    record: options.record === undefined ? undefined : readRecord(options.record),
+    record: options.record === undefined ? undefined : readWholeRecord(options.record),
     parent_thread_id: options.parent,
     allow_secrets: options.allowSecrets,
     message: { parts: [{ type: 'text', text: await textOrStdin(options.summary) }] },
@@ -66,9 +67,14 @@ function intentOf(options: Options): Intent {
 }
 
 /** The artifacts that `options` name, in the order of their kinds; undefined for none. */
-export function artifactsOf(options: Pick<Options, 'diff' | 'file' | 'test' | 'link'>): ArtifactInput[] | undefined {
+export async function artifactsOf(
+  printer: Printer,
+  options: Pick<Options, 'diff' | 'file' | 'test' | 'link'>,
+): Promise<ArtifactInput[] | undefined> {
+  const diffs: ArtifactInput[] = []
+  for (const path of options.diff ?? []) diffs.push(await diffArtifact(printer, path))
   const artifacts = [
-    ...(options.diff ?? []).map(diffArtifact),
+    ...diffs,
     ...(options.file ?? []).map(fileArtifact),
     ...(options.test ?? []).map((command): ArtifactInput => ({ type: 'test_command', command })),
     ...(options.link ?? []).map((url): ArtifactInput => ({ type: 'link', url })),
@@ -76,10 +82,13 @@ export function artifactsOf(options: Pick<Options, 'diff' | 'file' | 'test' | 'l
   return artifacts.length > 0 ? artifacts : undefined
 }
 
-function diffArtifact(path: string): ArtifactInput {
+/** With what the diff was made on, as far as the working copy that the person stands in tells. */
+async function diffArtifact(printer: Printer, path: string): Promise<ArtifactInput> {
   const diff = utf8(readNamedFile(path))
   if (diff === undefined) throw new UsageError(`${path} is not text.`, 'A diff is text; send other files with --file.')
-  return { type: 'file_diff', path: changedFile(diff) ?? basename(path), diff }
+  const base = await findBase(diff, process.cwd())
+  if (!base) printer.progress(`${path} is sent without a base commit: it fits none of the newest ones here.`)
+  return { type: 'file_diff', path: changedFile(diff) ?? basename(path), diff, ...base }
 }
 
 /** The one file that a unified diff changes; undefined if it changes several. */
@@ -94,36 +103,9 @@ function fileArtifact(path: string): ArtifactInput {
   const bytes = readNamedFile(path)
   const text = utf8(bytes)
   const name = basename(path)
-  if (text !== undefined) return { type: 'file', name, media_type: 'text/plain', text }
+  if (text !== undefined && !CONTROL.test(text)) return { type: 'file', name, media_type: 'text/plain', text }
   return { type: 'file', name, media_type: 'application/octet-stream', base64: bytes.toString('base64') }
 }
 
-function readAction(path: string) {
-  return readShape(path, { shape: proposedAction, name: 'a proposed action', hint: ACTION_HINT })
-}
-
-function readRecord(path: string) {
-  return readShape(path, { shape: record, name: 'a record', hint: RECORD_HINT })
-}
-
-/** The JSON file at `path`, if it has that shape. */
-function readShape<T>(path: string, { shape, name, hint }: { shape: z.ZodType<T>; name: string; hint: string }): T {
-  const text = utf8(readNamedFile(path)) ?? ''
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw new UsageError(`${path} is not JSON.`, hint)
-  }
-  const parsed = shape.safeParse(value)
-  if (parsed.success) return parsed.data
-  const issue = parsed.error.issues[0]
-  const field = issue?.path.join('.') ?? ''
-  throw new UsageError(`${path} is not ${name}: ${field === '' ? '' : `${field}: `}${issue?.message ?? ''}.`, hint)
-}
-
-const RECORD_HINT =
-  'It holds objective, current_state, decisions, evidence, constraints, next_action, ownership and open_questions; examples/record.json is one to begin with.'
-
-const ACTION_HINT =
-  'It holds {"description", "target_files", "rationale"} and, if you like, "suggested_diff" and "base_commit".'
+/** What no text file holds. JSON would spell each such byte with six. */
+const CONTROL = /[^\P{Cc}\t\n\r\f]/u

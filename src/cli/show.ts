@@ -9,11 +9,15 @@ import { CommandError, UsageError } from './failure.ts'
 import { fileTrouble, utf8 } from './input.ts'
 import { withNode } from './node-connection.ts'
 import { printContent } from './peer-text.ts'
+import { showRecord } from './show-record.ts'
 import { printThread } from './thread-print.ts'
 
 interface Options {
   artifact?: string
   out?: string
+  record?: boolean
+  markdown?: boolean
+  revision?: string
 }
 
 export const run: Command<Options> = async (context, args, options) => {
@@ -22,6 +26,12 @@ export const run: Command<Options> = async (context, args, options) => {
     return showArtifact(context, { thread: id, artifact: options.artifact, out: options.out })
   if (options.out !== undefined)
     throw new UsageError('--out goes with --artifact.', 'Write relay-node show ID --artifact ID --out FILE.')
+  if (options.record === true) {
+    const { revision, markdown = false } = options
+    return showRecord(context, { thread: id, revision, markdown })
+  }
+  if (options.markdown === true || options.revision !== undefined)
+    throw new UsageError('--markdown and --revision go with --record.', `Write relay-node show ${id} --record.`)
   const thread = await withNode(context, (node) =>
     readAlways(context.printer, (afterRemoval) => readThread(node, id, { markRead: true, afterRemoval })),
   )

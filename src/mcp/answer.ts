@@ -16,7 +16,7 @@ const PLAIN = /^[!#-~](?:[ -~]*[!-~])?$/
 export function answer<T extends object>(wrapper: Wrapper, value: T & NoPeerData<T>): Answer {
   wrapper.assertWrapped(value)
   const structuredContent = JSON.parse(JSON.stringify(value)) as Record<string, unknown>
-  return { content: [{ type: 'text', text: outline(structuredContent).join('\n') }], structuredContent }
+  return { content: [{ type: 'text', text: outline(value, wrapper).join('\n') }], structuredContent }
 }
 
 /** The longer of the two forms, in UTF-16 units. */
@@ -38,21 +38,33 @@ export function errorAnswer(wrapper: Wrapper, error: ErrorObject): Answer {
     const object = { ...error, details: wrapper.showDetails(details, {}) }
     const { structuredContent } = answer(wrapper, object)
     const { symbol, code, message, ...rest } = structuredContent
-    const text = [`${String(symbol)} ${String(code)}: ${scalar(message)}`, ...outline(rest)].join('\n')
+    const text = [`${String(symbol)} ${String(code)}: ${scalar(message)}`, ...outline(rest, wrapper)].join('\n')
     return { content: [{ type: 'text', text }], structuredContent, isError: true }
   }
 }
 
 /** Facts as indented lines, like YAML; blocks begin at the margin, so that their markers stand at the start of a line. */
-function outline(value: unknown, indent = ''): string[] {
-  if (Array.isArray(value)) return value.flatMap((item: unknown) => underDash(outline(item, `${indent}  `), indent))
+function outline(value: unknown, wrapper: Wrapper, indent = ''): string[] {
+  if (Array.isArray(value))
+    return value.flatMap((item: unknown) => underDash(outline(item, wrapper, `${indent}  `), indent))
   if (!isObject(value)) return [`${indent}${scalar(value)}`]
+  const read = wrapper.linesOf(value)
+  // One's own words, in their form for reading.
+  if (read) return [`${indent}own:`, ...read.map((line) => `${indent}  ${ownLine(line)}`)]
   return Object.entries(value).flatMap(([key, item]) => {
+    if (item === undefined) return []
     const name = `${indent}${scalar(key)}:`
-    if (key === 'untrusted' && isObject(item)) return [name, ...String(item['block']).split('\n')]
+    if (key === 'untrusted' && isObject(item))
+      return [name, ...(wrapper.linesOf(item) ?? String(item['block']).split('\n'))]
     if (!isObject(item)) return [`${name} ${scalar(item)}`]
-    return isEmpty(item) ? [`${name} none`] : [name, ...outline(item, `${indent}  `)]
+    return isEmpty(item) ? [`${name} none`] : [name, ...outline(item, wrapper, `${indent}  `)]
   })
+}
+
+/** What it is indented by tells what it belongs to. */
+function ownLine(line: string): string {
+  const text = line.trimStart()
+  return `${line.slice(0, line.length - text.length)}${text === '' ? '' : scalar(text)}`
 }
 
 function underDash(lines: string[], indent: string): string[] {
@@ -69,5 +81,5 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 function isEmpty(value: object): boolean {
-  return Object.keys(value).length === 0
+  return Object.values(value).every((item) => item === undefined)
 }

@@ -3,6 +3,8 @@
  *
  * A block is three lines: a start marker with verified facts, the fixed sentence, the content as JSON on one line;
  * then an end marker. The nonce of its markers is made when the content is read, so nobody could have written it before.
+ * Where a content has a form for reading, the text of an answer shows that: each of its lines as a JSON string on a line
+ * of its own, so that no line of a peer begins as a marker does.
  */
 import {
   type ArtifactListing,
@@ -12,7 +14,7 @@ import {
   type Untrusted,
   untrusted,
 } from '../rpc/client.ts'
-import { escaped, visible } from './visible.ts'
+import { escaped, visible } from '../visible.ts'
 
 const NONCE_BYTES = 16
 /** No text inside a block, and no fact, ever contains this. */
@@ -58,8 +60,10 @@ export interface Pieces {
 }
 
 export interface Wrapper {
-  /** One's own content as it is, a peer's in a block. */
-  show<T>(content: Content<T>, facts: PeerFacts): Shown<T>
+  /** One's own content as it is, a peer's in a block. `read`: its lines as the text of an answer shows them. */
+  show<T>(content: Content<T>, facts: PeerFacts, read?: (value: T) => string[] | undefined): Shown<T>
+  /** The lines of something shown, as the text of an answer has them; undefined where it has no form for reading. */
+  linesOf(shown: object): readonly string[] | undefined
   /** The JSON text of a content that is too long for one answer, to be shown piece by piece. */
   inPieces(content: Content<unknown>, facts: PeerFacts): Pieces
   /** An error's details: what lies under `untrusted`, at any depth, is put into a block. */
@@ -70,20 +74,27 @@ export interface Wrapper {
 
 export function createWrapper(dice: (count: number) => Uint8Array): Wrapper {
   const made = new WeakSet<object>()
+  const forReading = new WeakMap<object, readonly string[]>()
 
-  function wrap(value: unknown, facts: PeerFacts): { untrusted: Wrapped } {
+  function wrap(value: unknown, facts: PeerFacts, lines?: readonly string[]): { untrusted: Wrapped } {
     const nonce = Array.from(dice(NONCE_BYTES), (byte) => byte.toString(16).padStart(2, '0')).join('')
     const start = `${MARKER}peer-data ${nonce} ${header(facts)}>>>`
-    const wrapped = {
-      nonce,
-      block: [start, SENTENCE, quote(value), `${MARKER}end-of-peer-data ${nonce}>>>`].join('\n'),
-    }
+    const end = `${MARKER}end-of-peer-data ${nonce}>>>`
+    const wrapped = { nonce, block: [start, SENTENCE, quote(value), end].join('\n') }
     made.add(wrapped)
+    if (lines) forReading.set(wrapped, [start, SENTENCE, ...lines.map(quote), end])
     return { untrusted: wrapped }
   }
 
-  function show<T>(content: Content<T>, facts: PeerFacts): Shown<T> {
-    return content.untrusted === undefined ? { own: content.own } : wrap(open(content.untrusted), facts)
+  function show<T>(content: Content<T>, facts: PeerFacts, read?: (value: T) => string[] | undefined): Shown<T> {
+    if (content.untrusted !== undefined) {
+      const value = open(content.untrusted)
+      return wrap(value, facts, read?.(value))
+    }
+    const shown = { own: content.own }
+    const lines = read?.(content.own)
+    if (lines) forReading.set(shown, lines)
+    return shown
   }
 
   function showDetails(details: Record<string, unknown>, facts: PeerFacts): Record<string, unknown> {
@@ -110,6 +121,7 @@ export function createWrapper(dice: (count: number) => Uint8Array): Wrapper {
 
   return {
     show,
+    linesOf: (shown) => forReading.get(shown),
     inPieces(content, facts) {
       const json = JSON.stringify(plain(content))
       return {
@@ -124,6 +136,20 @@ export function createWrapper(dice: (count: number) => Uint8Array): Wrapper {
     showDetails,
     assertWrapped,
   }
+}
+
+/** Several contents by their names: one's own as they are, and all others as one. */
+export function ownAndForeign<T>(contents: Readonly<Record<string, Content<T>>>): {
+  own: Record<string, T>
+  foreign: Content<Record<string, T>> | undefined
+} {
+  const own: Record<string, T> = {}
+  const foreign: Record<string, T> = {}
+  for (const [name, content] of Object.entries(contents)) {
+    if (content.untrusted === undefined) own[name] = content.own
+    else foreign[name] = open(content.untrusted)
+  }
+  return { own, foreign: Object.keys(foreign).length > 0 ? { untrusted: untrusted(foreign) } : undefined }
 }
 
 /** What one author wrote in one entry, with the names of its artifacts, as one content. */
@@ -154,6 +180,11 @@ export function withoutRecord(
 /** How long a content is in the data of an answer, where what is unseen is escaped twice; in UTF-16 units. */
 export function quotedLength(content: Content<unknown>): number {
   return lengthInAnswer(plain(content))
+}
+
+/** The same for lines as the text of an answer shows them. */
+export function quotedLinesLength(lines: readonly string[]): number {
+  return lines.reduce((length, line) => length + quote(line).length + 1, 0)
 }
 
 function lengthInAnswer(value: unknown): number {

@@ -1,6 +1,8 @@
 /** The record of a thread as an agent reads it: what stands now, the annotations, and its revisions; as much as there is room for. */
+import type { ContinuityRecord } from '../../protocol/index.ts'
+import { compactRecord } from '../record/markdown.ts'
 import type { AnnotationView, RecordView, RevisionView, ThreadView } from '../rpc/client.ts'
-import { type PeerFacts, quotedLength, type Wrapper } from './provenance.ts'
+import { type PeerFacts, quotedLength, quotedLinesLength, type Shown, type Wrapper } from './provenance.ts'
 
 /** As it stands in an answer. A longer record is read in pieces, in the entry that carries it. */
 export const RECORD_LENGTH_CHARS_MAX = 8_000
@@ -13,8 +15,8 @@ const IDS_SHOWN_COUNT_MAX = 32
 export function recordFacts(view: ThreadView, wrapper: Wrapper, taken: number) {
   const { record, revisions, annotations, thread_id } = view
   let room = Math.max(ROOM_LENGTH_CHARS_MIN, ROOM_LENGTH_CHARS_MAX - taken)
-  const fits = (value: unknown): boolean => {
-    const length = JSON.stringify(value).length
+  const fits = (value: unknown, textLength = 0): boolean => {
+    const length = Math.max(JSON.stringify(value).length, textLength)
     if (length > room) return false
     room -= length
     return true
@@ -54,19 +56,19 @@ function leftOf(all: readonly unknown[], shown: readonly unknown[]): number | un
 function showRecord(
   record: RecordView,
   view: ThreadView,
-  { wrapper, fits }: { wrapper: Wrapper; fits: (value: unknown) => boolean },
+  { wrapper, fits }: { wrapper: Wrapper; fits: (value: unknown, textLength?: number) => boolean },
 ) {
   const { shows, merged, base_revision_id, content, conflicts, compared, artifacts } = record
   const facts: PeerFacts = { from: authorOf(shows, view), thread_id: view.thread_id }
   const isShort = content !== undefined && quotedLength(content) <= RECORD_LENGTH_CHARS_MAX
-  const shown = isShort ? wrapper.show(content, facts) : undefined
+  const shown = isShort ? wrapper.show(content, facts, readable) : undefined
   const shownConflicts = conflicts && wrapper.show<unknown>(conflicts, facts)
   const changes = compared && wrapper.show<unknown>(compared.changes, facts)
   return {
     shows,
     merged,
     base_revision_id,
-    ...(shown && fits(shown) ? { content: shown } : {}),
+    ...(shown && fits(shown, textLength(shown, wrapper)) ? { content: shown } : {}),
     ...(content !== undefined && !isShort
       ? { too_long: 'Each revision stands whole in its entry, which is read in pieces with next_cursor.' }
       : {}),
@@ -82,6 +84,16 @@ function showRecord(
         : { compared_too_long: 'Read the two revisions one after the other with revision_id.' }
       : {}),
   }
+}
+
+function textLength(shown: Shown<unknown>, wrapper: Wrapper): number {
+  return wrapper.linesOf('own' in shown ? shown : shown.untrusted)?.join('\n').length ?? 0
+}
+
+/** As Markdown, where that takes no more room than the data does; it can, where a text is full of what cannot be seen. */
+function readable(record: ContinuityRecord): string[] | undefined {
+  const lines = compactRecord(record)
+  return quotedLinesLength(lines) <= RECORD_LENGTH_CHARS_MAX ? lines : undefined
 }
 
 /** The one author of what is shown; nobody where several were merged. */

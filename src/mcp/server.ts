@@ -36,7 +36,7 @@ import { createWrapper } from './provenance.ts'
 import { createSubscriptions, readResource, RESOURCE_TEMPLATES, RESOURCES } from './resources.ts'
 import type { Tool } from './tool.ts'
 import { TOOLS, toolsFor } from './tools.ts'
-import { visible } from './visible.ts'
+import { visible } from '../visible.ts'
 
 /** A line longer than this cannot be a call that succeeds. */
 const LINE_SIZE_BYTES_MAX = 64 * 1024 * 1024

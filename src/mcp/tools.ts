@@ -9,6 +9,7 @@ import { handoffToTeammate } from './handoff-to-teammate.ts'
 import { listTeammates } from './list-teammates.ts'
 import { readArtifact } from './read-artifact.ts'
 import { resolveAnnotation } from './resolve-annotation.ts'
+import { searchHandoffs } from './search-handoffs.ts'
 import { sendMessage } from './send-message.ts'
 import type { Tool } from './tool.ts'
 import { viewThread } from './view-thread.ts'
@@ -17,6 +18,7 @@ import { whoami } from './whoami.ts'
 export const TOOLS: readonly Tool[] = [
   whoami,
   listTeammates,
+  searchHandoffs,
   handoffToTeammate,
   checkInbox,
   viewThread,

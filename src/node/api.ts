@@ -46,11 +46,13 @@ import type {
   VerdictParams,
   VerdictResult,
 } from './calls.ts'
+import type { ExportPage, ExportParams } from './export-calls.ts'
 import type { BootstrapServer, NodeStatus, PingedDevice, Teammate, WhoAmI } from './node-status.ts'
 import type { MemberListing, QuarantinedThread, RemovalResult } from './removal-calls.ts'
 
 export type * from './artifact-calls.ts'
 export type * from './calls.ts'
+export type * from './export-calls.ts'
 export type * from './node-status.ts'
 export type * from './removal-calls.ts'
 
@@ -272,6 +274,8 @@ export interface NodeApi {
   resolve(params: ResolveParams, caller: Caller): Promise<ResolveResult>
   /** Fetches what this part needs and is not here; ends early, without it, when `signal` is aborted. */
   readArtifact(params: ArtifactParams, signal?: AbortSignal): Promise<ArtifactSlice>
+  /** The proof of a thread that this device takes part in, in pages. */
+  exportThread(params: ExportParams): Promise<ExportPage>
   approve(params: VerdictParams, caller: Caller): Promise<VerdictResult>
   reject(params: VerdictParams, caller: Caller): Promise<VerdictResult>
   /** Lets a third member read a thread. A human's alone. */

@@ -197,27 +197,33 @@ export function keepChunk(turn: Turn, thread: Thread, [id, sealed]: Chunk): void
   turn.writes.push(...putChunk(thread.id, id, sealed))
 }
 
-/** The content of an artifact as text, where it is text that its name and labels do not say already; undefined for bytes. */
-export function artifactText(artifact: Artifact): string | undefined {
-  switch (artifact.type) {
-    case 'file_diff':
-      return artifact.diff
-    case 'api_contract':
-      return artifact.inline
-    case 'file':
-      return artifact.bytes && utf8(artifact.bytes)
-    case 'test_command':
-    case 'link':
-    case 'file_ref':
-      return undefined
+/**
+ * The beginning of an artifact's content, if it is text and all of the content is here and what its
+ * author said that it is; undefined for bytes, and for what has no content of its own.
+ */
+export async function artifactText(
+  held: Held,
+  thread: Thread,
+  { artifact, node }: { artifact: Artifact; node: Node },
+  sizeMax: number,
+): Promise<string | undefined> {
+  const content = artifactContent(artifact)
+  if (content === undefined || content instanceof Uint8Array) return content && utf8(content)
+  try {
+    const described = { content, node }
+    if (!(await isVerified(held, thread, described))) return undefined
+    return utf8(await readRange(held, thread, described, { from: 0, to: Math.min(sizeMax, content.size) }))
+  } catch (error) {
+    if (error instanceof ApiError && error.symbol === 'verification_failed') return undefined
+    throw error
   }
 }
 
-/** NUL is in no text, and in most of what is none. */
+/** Text, of which a last character may be cut off. NUL is in no text, and in most of what is none. */
 function utf8(bytes: Uint8Array): string | undefined {
   if (bytes.includes(0)) return undefined
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
   } catch {
     return undefined
   }

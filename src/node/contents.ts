@@ -1,6 +1,7 @@
 /** Opening what is sealed: thread keys that are wrapped to this device, and bodies. */
 import {
   actionMac,
+  bodyKeyOf as ownBodyKey,
   type BodyKind,
   type BodyOf,
   type Checked,
@@ -110,14 +111,28 @@ function bodyKeyOf(thread: Thread, entry: Entry): Uint8Array | undefined {
   return thread.keys.get(kind === 'create' ? entry.id : (body.key ?? ''))
 }
 
+/** The sealed body of an entry, where it is here, and the key that opens it and nothing else. */
+export async function sealedContent(
+  held: Held,
+  thread: Thread,
+  entry: Entry,
+): Promise<{ sealed: Uint8Array | undefined; key: Uint8Array | undefined }> {
+  const sealed = await sealedBody(held, thread, entry)
+  const key = bodyKeyOf(thread, entry)
+  return { sealed, key: sealed && key && ownBodyKey(entry, key) }
+}
+
 /** Reads and opens the body of an entry. */
 export async function openContent(held: Held, thread: Thread, entry: Entry): Promise<Opened> {
   const { kind } = entry.header
   if (!hasBody(kind)) return { state: 'none' }
-  const sealed = thread.bodies.has(entry.id)
-    ? (held.freshBodies.get(entry.id) ?? (await held.store.get('body', entry.id)))
-    : undefined
+  const sealed = await sealedBody(held, thread, entry)
   return sealed ? openSealed(thread, entry, sealed) : { state: 'missing' }
+}
+
+async function sealedBody(held: Held, thread: Thread, entry: Entry): Promise<Uint8Array | undefined> {
+  if (!thread.bodies.has(entry.id)) return undefined
+  return held.freshBodies.get(entry.id) ?? (await held.store.get('body', entry.id))
 }
 
 /** Opens a sealed body that is at hand. */

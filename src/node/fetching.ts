@@ -8,6 +8,7 @@ import { StoreError } from '../store/store.ts'
 import { keepChunk } from './artifacts.ts'
 import { dropWanted } from './chunks.ts'
 import { countRefusal, type Held } from './held.ts'
+import { markDue } from './search-due.ts'
 import { threadDevices } from './threads.ts'
 
 /** Chunks that are asked of a peer and not answered: more than may be under way, so that the line is never idle. */
@@ -144,7 +145,10 @@ export function createFetching(held: Held): Fetching {
     try {
       await held.turn(async (turn) => {
         const loaded = await held.threads.load(thread)
-        if (!loaded.chunks.has(chunk)) keepChunk(turn, loaded, [chunk, sealed])
+        if (loaded.chunks.has(chunk)) return
+        keepChunk(turn, loaded, [chunk, sealed])
+        // It may be the last one of a text.
+        markDue(held, turn, loaded, false)
       })
       arrived(thread, chunk)
     } catch (error) {

@@ -39,7 +39,7 @@ import { publishCreate } from './publish.ts'
 import { markRead } from './reading.ts'
 import { outgoing } from './outgoing.ts'
 import { handoffBody, messageBody, reasonBody, resultBody } from './said.ts'
-import { gistOf, nearness } from './search-similar.ts'
+import { nearnessTo } from './search-similar.ts'
 import { createOf, type Thread } from './threads.ts'
 import { stateOf } from './tracker.ts'
 import { commonView, threadView } from './view.ts'
@@ -296,9 +296,9 @@ const SIMILAR_COUNT_MAX = 5
 
 /** Open handoffs to the same member that say nearly the same, the nearest first. */
 function similarThreads(held: Held, recipient: Member, summary: string): string[] {
-  const wanted = gistOf(summary)
+  const nearness = nearnessTo(summary)
   const near = [...held.facts].flatMap(([thread, { gist, recipient: of }]) => {
-    const how = gist === null || of !== recipient.id ? undefined : nearness(wanted, gist)
+    const how = gist === null || of !== recipient.id ? undefined : nearness(gist)
     return how === undefined ? [] : [{ thread, how }]
   })
   return near

@@ -8,6 +8,7 @@ import { ApiError } from './api-error.ts'
 import { dropExpired } from './carry.ts'
 import { createBootstrapUse, requireAddresses } from './bootstrap-use.ts'
 import { createContinuing } from './continuing.ts'
+import { exportThread } from './exporting.ts'
 import { createHandoffs } from './handoffs.ts'
 import { type Held, openHeld } from './held.ts'
 import { createRateLimit, dropOldReceipts } from './idempotency.ts'
@@ -170,6 +171,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     annotate: (params, caller) => continuing.annotate(params, caller),
     resolve: (params, caller) => continuing.resolve(params, caller),
     readArtifact: (params, signal) => readArtifact(held, peers.fetching, params, signal),
+    exportThread: (params) => exportThread(held, params),
     approve: (params, caller) => handoffs.decide('approved', params, caller),
     reject: (params, caller) => handoffs.decide('rejected', params, caller),
     share: (params, caller) => sharing.share(params, caller),
@@ -284,6 +286,7 @@ function guarded(api: NodeApi): NodeApi {
     annotate: wrap(api.annotate),
     resolve: wrap(api.resolve),
     readArtifact: wrap(api.readArtifact),
+    exportThread: wrap(api.exportThread),
     approve: wrap(api.approve),
     reject: wrap(api.reject),
     share: wrap(api.share),

@@ -25,7 +25,9 @@ const TERMS_COUNT_MAX = 8192
 export interface Index {
   readonly generation: number
   /** Terms in order of their numbers. */
-  readonly terms: string[]
+  readonly terms: readonly string[]
+  /** Gives numbers to terms that have none, in their order. */
+  learn(terms: readonly string[]): void
   readonly docs: ReadonlyMap<Hex, Postings>
   /** Words per sort of text → the postings of a thread. New terms get numbers. */
   pack(words: ReadonlyMap<Weighed, readonly string[]>): Postings
@@ -40,17 +42,20 @@ export interface Index {
 const PREFIX_WEIGHT = 0.9
 const TYPO_WEIGHT = 0.45
 
-export function createIndex(generation: number, terms: string[] = []): Index {
-  const numbers = new SearchableMap<number>()
-  for (const [number, term] of terms.entries()) numbers.set(term, number)
+export function createIndex(generation: number): Index {
+  const terms: string[] = []
+  const numbers = new Map<string, number>()
+  const tree = new SearchableMap<number>()
   const docs = new Map<Hex, Postings>()
   const totals = WEIGHED.map(() => 0)
 
   function numberOf(term: string): number | undefined {
     const known = numbers.get(term)
     if (known !== undefined || terms.length > TERM_NUMBER_MAX) return known
-    numbers.set(term, terms.length)
-    return terms.push(term) - 1
+    const number = terms.push(term) - 1
+    numbers.set(term, number)
+    tree.set(term, number)
+    return number
   }
 
   function count(postings: Postings | undefined, sign: 1 | -1): void {
@@ -61,6 +66,7 @@ export function createIndex(generation: number, terms: string[] = []): Index {
     generation,
     terms,
     docs,
+    learn: (more) => more.forEach(numberOf),
     pack(words) {
       const postings = WEIGHED.map((sort) => words.get(sort)?.length ?? 0)
       const known = new Set<string>()
@@ -90,11 +96,11 @@ export function createIndex(generation: number, terms: string[] = []): Index {
       const found = new Map<number, number>()
       const typos = typosIn(word)
       if (typos > 0) {
-        for (const [number, distance] of numbers.fuzzyGet(word, typos).values())
+        for (const [number, distance] of tree.fuzzyGet(word, typos).values())
           found.set(number, TYPO_WEIGHT / (1 + distance))
       }
       if (isStem(word)) {
-        for (const [term, number] of numbers.atPrefix(word).entries())
+        for (const [term, number] of tree.atPrefix(word).entries())
           found.set(number, PREFIX_WEIGHT * (0.5 + (0.5 * word.length) / term.length))
       }
       const exact = numbers.get(word)

@@ -4,10 +4,10 @@
  */
 import type { Hex } from '../../protocol/index.ts'
 import { type Held, isListed } from './held.ts'
-import { createIndex, type Index, type Postings } from './search-index.ts'
-import { CHUNK_TERMS_COUNT, getForm, putDoc, putForm, putTerms, readDocs, readTerms } from './search-rows.ts'
-import { wordsIn } from './search-text.ts'
 import { mayRead } from './membership.ts'
+import { createIndex, type Index, type Postings } from './search-index.ts'
+import { CHUNK_TERMS_COUNT, getForm, isDamage, putDoc, putForm, putTerms, readDocs, readTerms } from './search-rows.ts'
+import { type Weighed, wordsIn } from './search-text.ts'
 
 export interface Keeper {
   /**
@@ -23,6 +23,8 @@ export interface Keeper {
 
 /** So many threads are indexed before they are written, in one turn. */
 const BATCH_COUNT = 64
+/** Threads that are read at the same time, so that the disk and the processor both have something to do. */
+const READ_AT_ONCE_COUNT = 4
 /** Once so many wait, they are indexed without being asked for. */
 const WAITING_COUNT_MAX = 64
 
@@ -30,7 +32,11 @@ interface Indexed {
   readonly thread: Hex
   readonly version: number
   readonly postings: Postings
+  /** False where it could not be read: it is tried again after the next start. */
+  readonly isWhole: boolean
 }
+
+const NO_WORDS: ReadonlyMap<Weighed, readonly string[]> = new Map()
 
 export function createKeeper(held: Held): Keeper {
   const { store, system } = held
@@ -47,15 +53,21 @@ export function createKeeper(held: Held): Keeper {
 
   async function open(): Promise<Index> {
     const listed = [...held.facts].flatMap(([thread, facts]) => (isListed(facts) ? [thread] : [])).toSorted()
-    const form = await getForm(store, device)
-    const terms = form && (await readTerms(store, form))
-    const dice = system.dice(4)
-    const index =
-      form && terms ? createIndex(form.generation, terms) : createIndex(new Uint32Array(dice.buffer)[0] ?? 0)
+    const index = (await readIndex(listed)) ?? createIndex(new DataView(system.dice(4).buffer).getUint32(0))
     termsKept = index.terms.length
-    for await (const [thread, postings] of readDocs(store, index.generation, terms ? listed : []))
-      if (!marks.has(thread)) index.put(thread, postings)
     for (const thread of listed) if (!index.docs.has(thread) && !marks.has(thread)) marks.set(thread, NOT_INDEXED)
+    return index
+  }
+
+  /** What is kept of the threads; undefined where the terms are not all there. */
+  async function readIndex(threads: readonly Hex[]): Promise<Index | undefined> {
+    const form = await getForm(store, device)
+    if (!form) return undefined
+    const index = createIndex(form.generation)
+    for await (const terms of readTerms(store, form)) index.learn(terms)
+    if (index.terms.length !== form.termsCount) return undefined
+    for await (const [thread, postings] of readDocs(store, index.generation, threads))
+      if (!marks.has(thread)) index.put(thread, postings)
     return index
   }
 
@@ -77,16 +89,32 @@ export function createKeeper(held: Held): Keeper {
   async function work(index: Index): Promise<void> {
     while (marks.size > 0 && !stopped) {
       const batch: Indexed[] = []
-      for (const [thread, version] of next(BATCH_COUNT)) {
-        if (stopped) return
-        const read = await held.threads.read(thread)
-        // What this device takes no part in has no words here.
-        const words = mayRead(held, read) ? await wordsIn(held, read) : new Map()
-        batch.push({ thread, version, postings: index.pack(words) })
-      }
-      await keep(index, batch)
+      const threads = next(BATCH_COUNT).values()
+      await Promise.all(Array.from({ length: READ_AT_ONCE_COUNT }, () => read(index, threads, batch)))
+      if (!stopped) await keep(index, batch)
       progress.resolve()
       progress = Promise.withResolvers()
+    }
+  }
+
+  /** Reads of the threads that come next what it can. */
+  async function read(index: Index, threads: Iterable<[Hex, number]>, batch: Indexed[]): Promise<void> {
+    for (const [id, version] of threads) {
+      if (stopped) return
+      const words = await wordsOf(id)
+      batch.push({ thread: id, version, postings: index.pack(words ?? NO_WORDS), isWhole: words !== undefined })
+    }
+  }
+
+  /** What this device takes no part in has no words here; undefined where a part of it is damaged. */
+  async function wordsOf(id: Hex): Promise<ReadonlyMap<Weighed, readonly string[]> | undefined> {
+    try {
+      const thread = await held.threads.read(id)
+      return mayRead(held, thread) ? await wordsIn(held, thread) : NO_WORDS
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      system.log.warn('a thread cannot be indexed', { thread: id, error: error.message })
+      return undefined
     }
   }
 
@@ -94,8 +122,9 @@ export function createKeeper(held: Held): Keeper {
     if (!isInMemoryOnly) {
       try {
         await held.turn(async (turn) => {
-          for (const { thread, version, postings } of batch)
-            if (marks.get(thread)?.version === version) turn.writes.push(putDoc(thread, index.generation, postings))
+          for (const { thread, version, postings, isWhole } of batch)
+            if (isWhole && marks.get(thread)?.version === version)
+              turn.writes.push(putDoc(thread, index.generation, postings))
           for (let first = firstOfChunk(termsKept); first < index.terms.length; first += CHUNK_TERMS_COUNT)
             turn.writes.push(putTerms(first, index.terms.slice(first, first + CHUNK_TERMS_COUNT)))
           const termsCount = index.terms.length

@@ -9,14 +9,14 @@
  * A change to a thread deletes its row in the batch of the change. So whatever is missing has to be
  * indexed, and nothing else: after a crash, a repair, or a damaged row.
  */
-import { encodeCanonical, type Hex } from '../../protocol/index.ts'
+import { decodeCanonical, encodeCanonical, type Hex, type Value } from '../../protocol/index.ts'
 import { type Store, StoreError, type Write } from '../store/store.ts'
-import { decodeRow } from './rows.ts'
 
 /** Counts up whenever terms are made or kept in another way. */
 const INDEX_VERSION = 1
 export const CHUNK_TERMS_COUNT = 1024
 const CHUNK_DIGITS = 6
+const FORM_BOUNDS = { bytesMax: 256, depthMax: 2, mapKeysMax: 0 }
 const READ_AT_ONCE_COUNT = 256
 
 export interface IndexForm {
@@ -34,10 +34,12 @@ export function putForm(device: Hex, { generation, termsCount }: IndexForm): Wri
 export async function getForm(store: Store, device: Hex): Promise<IndexForm | undefined> {
   const [value] = await readable(store, ['form'])
   if (!value) return undefined
-  const row = decodeRow(value)
-  if (!Array.isArray(row) || row.length !== 4 || row[0] !== INDEX_VERSION || row[1] !== device) return undefined
-  const [, , generation, termsCount] = row as [number, Hex, number, number]
-  return { generation, termsCount }
+  const decoded = decodeCanonical(value, FORM_BOUNDS)
+  const row: Value = decoded.ok ? decoded.value : null
+  if (!Array.isArray(row)) return undefined
+  const [version, of, generation, termsCount] = row as Value[]
+  if (version !== INDEX_VERSION || of !== device) return undefined
+  return typeof generation === 'number' && typeof termsCount === 'number' ? { generation, termsCount } : undefined
 }
 
 /** `terms` are all of the chunk that begins with number `first`. */
@@ -45,16 +47,14 @@ export function putTerms(first: number, terms: readonly string[]): Write {
   return { type: 'put', space: 'search', key: chunkKey(first), value: new TextEncoder().encode(terms.join('\n')) }
 }
 
-/** All terms in order of their numbers; undefined where some are missing. */
-export async function readTerms(store: Store, { termsCount }: IndexForm): Promise<string[] | undefined> {
-  const terms: string[] = []
-  while (terms.length < termsCount) {
-    const [value] = await readable(store, [chunkKey(terms.length)])
-    const chunk = value ? new TextDecoder().decode(value).split('\n') : []
-    if (chunk.length < Math.min(CHUNK_TERMS_COUNT, termsCount - terms.length)) return undefined
-    for (const term of chunk.slice(0, termsCount - terms.length)) terms.push(term)
+/** All terms in order of their numbers, chunk by chunk. Ends early where one is missing. */
+export async function* readTerms(store: Store, { termsCount }: IndexForm): AsyncGenerator<string[]> {
+  for (let first = 0; first < termsCount; first += CHUNK_TERMS_COUNT) {
+    const [value] = await readable(store, [chunkKey(first)])
+    if (!value) return
+    const terms = new TextDecoder().decode(value).split('\n')
+    yield terms.slice(0, termsCount - first)
   }
-  return terms
 }
 
 function chunkKey(first: number): string {
@@ -95,12 +95,17 @@ function docKey(thread: Hex): string {
   return `doc/${thread}`
 }
 
+/** A row that does not check. What else can go wrong with a disk goes wrong with all of it. */
+export function isDamage(error: unknown): error is StoreError {
+  return error instanceof StoreError && error.code === 'STORE_CORRUPT'
+}
+
 /** The values; a damaged one counts as missing, since it will be made anew. */
 async function readable(store: Store, keys: readonly string[]): Promise<(Uint8Array | undefined)[]> {
   try {
     return await store.getMany('search', keys)
   } catch (error) {
-    if (!(error instanceof StoreError) || error.code !== 'STORE_CORRUPT') throw error
+    if (!isDamage(error)) throw error
     if (keys.length === 1) return [undefined]
   }
   const values: (Uint8Array | undefined)[] = []

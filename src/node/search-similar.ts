@@ -11,26 +11,42 @@ const GIST_WORDS_COUNT_MAX = 128
  */
 const NEARLY_SAME_SHARE = 0.75
 
+const BASE64_PADDING_CHARS = 4
+
 /** The words of a text as sorted hashes, in base64. */
 export function gistOf(text: string): string {
   const hashes = new Set<number>()
   for (const { parts } of compoundsOf(text)) for (const part of parts) hashes.add(crc32(part))
   const lowest = Uint32Array.from(hashes).toSorted().slice(0, GIST_WORDS_COUNT_MAX)
-  return Buffer.from(lowest.buffer, lowest.byteOffset, lowest.byteLength).toString('base64')
+  return Buffer.from(lowest.buffer).toString('base64')
 }
 
-/** How near two texts are, 0 to 1, if they are nearly the same. */
-export function nearness(one: string, other: string): number | undefined {
-  if (one === other) return 1
-  const [mine, theirs] = [hashesOf(one), hashesOf(other)]
-  // The lowest hashes of both texts together are a fair sample of all of their words.
-  const sample = [...new Set([...mine, ...theirs])].toSorted((a, b) => a - b).slice(0, GIST_WORDS_COUNT_MAX)
-  const inBoth = sample.filter((hash) => mine.has(hash) && theirs.has(hash)).length
-  const share = sample.length === 0 ? 0 : inBoth / sample.length
-  return share >= NEARLY_SAME_SHARE ? share : undefined
+/** How near the text of a gist is to this one, 0 to 1, if they are nearly the same. */
+export function nearnessTo(text: string): (gist: string) => number | undefined {
+  const own = gistOf(text)
+  const mine = hashesOf(own)
+  return (gist) => {
+    // Of a text with so many more words too few can stand in the other.
+    const [shorter, longer] = own.length < gist.length ? [own, gist] : [gist, own]
+    if (shorter.length < NEARLY_SAME_SHARE * longer.length - BASE64_PADDING_CHARS) return undefined
+    const share = sharedBy(mine, hashesOf(gist))
+    return share >= NEARLY_SAME_SHARE ? share : undefined
+  }
 }
 
-function hashesOf(gist: string): Set<number> {
-  const bytes = Buffer.from(gist, 'base64')
-  return new Set(new Uint32Array(new Uint8Array(bytes).buffer))
+/** The lowest hashes of both together are a fair sample of all of their words. */
+function sharedBy(one: Uint32Array, other: Uint32Array): number {
+  let inBoth = 0
+  let seen = 0
+  for (let i = 0, j = 0; seen < GIST_WORDS_COUNT_MAX && (i < one.length || j < other.length); seen++) {
+    const [a = Infinity, b = Infinity] = [one[i], other[j]]
+    if (a === b) inBoth++
+    if (a <= b) i++
+    if (b <= a) j++
+  }
+  return seen === 0 ? 0 : inBoth / seen
+}
+
+function hashesOf(gist: string): Uint32Array {
+  return new Uint32Array(new Uint8Array(Buffer.from(gist, 'base64')).buffer)
 }

@@ -1,6 +1,5 @@
 /** What of a thread can be searched: each text with where it stands, opened anew whenever it is needed and kept nowhere. */
 import {
-  type Artifact,
   artifactId,
   type ContinuityRecord,
   type Hex,
@@ -61,7 +60,9 @@ export async function* passagesOf(held: Held, thread: Thread): AsyncGenerator<Pa
     if (left.words === 0 && left.content === 0 && kind !== 'create' && kind !== 'revise') continue
     const opened = await openContent(held, thread, node.entry)
     if (opened.state !== 'ok') continue
-    for (const said of [...saidIn(thread, opened, heads.has(node.entry.id)), ...attached(opened, node, carriers)]) {
+    const roomFor = (weighed: Weighed): number => left[weighed]
+    const artifacts = attached(opened, { held, thread, node, carriers, roomFor })
+    for await (const said of concat(saidIn(thread, opened, heads.has(node.entry.id)), artifacts)) {
       const text = said.text.slice(0, left[said.weighed]).toWellFormed()
       left[said.weighed] -= text.length
       if (text !== '') yield { artifact: undefined, ...said, node, text }
@@ -122,36 +123,38 @@ function textsIn(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
 }
 
+interface Attaching {
+  readonly held: Held
+  readonly thread: Thread
+  readonly node: Node
+  /** Revisions that carry an artifact of the name, of those that came later. */
+  readonly carriers: Map<string, Node[]>
+  roomFor(weighed: Weighed): number
+}
+
 /** The artifacts that an entry carries. One that a later revision carries anew under its name counts as earlier. */
-function attached({ body, kind }: AnyBody, node: Node, carriers: Map<string, Node[]>): Said[] {
-  if (!('artifacts' in body)) return []
+async function* attached({ body, kind }: AnyBody, attaching: Attaching): AsyncGenerator<Said> {
+  if (!('artifacts' in body)) return
+  const { held, thread, node, carriers, roomFor } = attaching
   const isRevision = kind === 'create' || kind === 'revise'
-  return body.artifacts.flatMap((artifact) => {
+  for (const artifact of body.artifacts) {
     const name = artifactName(artifact)
     const later = carriers.get(name) ?? []
     const isReplaced = isRevision && later.some((other) => isBefore(node, other))
     if (isRevision) carriers.set(name, [...later, node])
-    return artifactTexts(artifact, isReplaced)
-  })
+    const id = artifactId(artifact)
+    const labels = Object.values(artifactLabels(artifact)).join('\n')
+    yield { field: 'artifact_name', weighed: isReplaced ? 'earlier' : 'names', text: labels, artifact: id }
+    const weighed = isReplaced ? 'earlier' : 'content'
+    const room = roomFor(weighed)
+    const text = room > 0 ? await artifactText(held, thread, { artifact, node }, room) : undefined
+    if (text !== undefined) yield { field: 'artifact_text', weighed, text, artifact: id }
+  }
 }
 
-function artifactTexts(artifact: Artifact, isReplaced: boolean): Said[] {
-  const id = artifactId(artifact)
-  const names = Object.values(artifactLabels(artifact)).join('\n')
-  const text = artifactText(artifact)
-  return [
-    { field: 'artifact_name', weighed: isReplaced ? 'earlier' : 'names', text: names, artifact: id },
-    ...(text === undefined
-      ? []
-      : [
-          {
-            field: 'artifact_text' as const,
-            weighed: isReplaced ? ('earlier' as const) : ('content' as const),
-            text,
-            artifact: id,
-          },
-        ]),
-  ]
+async function* concat<T>(first: readonly T[], then: AsyncIterable<T>): AsyncGenerator<T> {
+  yield* first
+  yield* then
 }
 
 /** What a thread holds, for the index: all words, by how much they count. */

@@ -18,8 +18,18 @@ const UNSPACED_SCRIPTS =
 const UNSPACED = new RegExp(`[${UNSPACED_SCRIPTS}]`, 'u')
 const RUN_OF_ONE_SORT = new RegExp(`[${UNSPACED_SCRIPTS}]+|[^${UNSPACED_SCRIPTS}]+`, 'gu')
 /** Accents of Latin, Greek and Cyrillic, points of Hebrew, vowel signs of Arabic: what people leave out when they type. */
+const DIACRITIC_RANGES = [
+  [0x300, 0x36f],
+  [0x591, 0x5bd],
+  [0x5bf, 0x5bf],
+  [0x5c1, 0x5c7],
+  [0x64b, 0x65f],
+  [0x670, 0x670],
+  [0x1ab0, 0x1aff],
+  [0x1dc0, 0x1dff],
+] as const
 const DIACRITICS = new RegExp(
-  '[\\u0300-\\u036f\\u0591-\\u05bd\\u05bf\\u05c1-\\u05c7\\u064b-\\u065f\\u0670\\u1ab0-\\u1aff\\u1dc0-\\u1dff]',
+  `[${DIACRITIC_RANGES.map((range) => range.map((point) => `\\u{${point.toString(16)}}`).join('-')).join('')}]`,
   'gu',
 )
 

@@ -8,6 +8,7 @@ import { inboxItem } from './reading.ts'
 import { createKeeper } from './search-keeper.ts'
 import { matchesIn, type Meaning } from './search-match.ts'
 import { search, wordsSought } from './search-query.ts'
+import { isDamage } from './search-rows.ts'
 import { revisionIds } from './view.ts'
 import { rosterOf } from './workspace.ts'
 
@@ -30,6 +31,8 @@ const PATIENCE_MS = 1000
 /** Results are held for so many searches, so that pages fit together whatever comes meanwhile. */
 const HELD_COUNT_MAX = 32
 const TOKEN_BYTES = 8
+/** Threads that are read at the same time for a page. */
+const READ_AT_ONCE_COUNT = 4
 /** Results in their order, as of the first page. */
 interface Results {
   /** What was asked for; a cursor goes with the same question only. */
@@ -83,12 +86,18 @@ export function createSearch(held: Held): Search {
 
   /** The result as it is now; undefined where it is none any more. */
   async function itemOf(hit: Results['hits'][number], { meaning }: Results): Promise<InboxItem | undefined> {
-    const thread = await held.threads.read(hit.thread)
-    if (!thread.row || !mayRead(held, thread)) return undefined
-    const matches = meaning ? await matchesIn(held, thread, meaning) : []
-    if (meaning && matches.length === 0) return undefined
-    const found = { revision_id: revisionIds(thread)[0] ?? '', score: rounded(hit.score), matches }
-    return { ...inboxItem(held, thread.id, thread.row), found }
+    try {
+      const thread = await held.threads.read(hit.thread)
+      if (!thread.row || !mayRead(held, thread)) return undefined
+      const matches = meaning ? await matchesIn(held, thread, meaning) : []
+      if (meaning && matches.length === 0) return undefined
+      const found = { revision_id: revisionIds(thread)[0] ?? '', score: rounded(hit.score), matches }
+      return { ...inboxItem(held, thread.id, thread.row), found }
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      held.system.log.warn('a result cannot be read', { thread: hit.thread, error: error.message })
+      return undefined
+    }
   }
 
   return {
@@ -101,13 +110,19 @@ export function createSearch(held: Held): Search {
       if (place && known?.question !== questionOf(params)) throw unknownCursor()
       const results = known ?? (await find(params, filter))
       const items: InboxItem[] = []
+      const wanted = Math.min(limit, SEARCH_PAGE_COUNT_MAX)
       let at = place?.at ?? 0
-      for (; at < results.hits.length && items.length < Math.min(limit, SEARCH_PAGE_COUNT_MAX); at++) {
-        const hit = results.hits[at]
-        const facts = hit && held.facts.get(hit.thread)
-        // What changed since the first page is shown as it is, or not at all.
-        const item = hit && facts && filter(facts) ? await itemOf(hit, results) : undefined
-        if (item) items.push(item)
+      while (at < results.hits.length && items.length < wanted) {
+        const hits = results.hits.slice(at, at + Math.min(READ_AT_ONCE_COUNT, wanted - items.length))
+        at += hits.length
+        const shown = await Promise.all(
+          hits.map(async (hit) => {
+            const facts = held.facts.get(hit.thread)
+            // What changed since the first page is shown as it is, or not at all.
+            return facts && filter(facts) ? itemOf(hit, results) : undefined
+          }),
+        )
+        items.push(...shown.flatMap((item) => item ?? []))
       }
       const isMore = at < results.hits.length
       return {

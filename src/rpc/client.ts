@@ -34,6 +34,7 @@ export type {
   HandoffResult,
   InboxItem,
   InboxPage,
+  MatchView,
   MessageResult,
   NodeEvent,
   Party,

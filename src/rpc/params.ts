@@ -6,6 +6,7 @@ import type {
   ArtifactParams,
   CancelParams,
   ContinueParams,
+  ExportParams,
   GetThreadParams,
   InviteParams,
   JoinParams,
@@ -128,6 +129,12 @@ export const resolve: z.ZodType<ResolveParams> = z.strictObject({
   resolved_revision_id: shapes.id,
   note: shapes.text.optional(),
   ...saying,
+})
+
+export const exportThread: z.ZodType<ExportParams> = z.strictObject({
+  thread_id: shapes.id,
+  cursor: shapes.cursor.optional(),
+  after_removal: z.boolean().optional(),
 })
 
 export const verdict: z.ZodType<VerdictParams> = z.strictObject({

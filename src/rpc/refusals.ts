@@ -9,7 +9,8 @@ import {
 } from '../../protocol/index.ts'
 import { ApiError } from '../node/api-error.ts'
 
-const FINDINGS_COUNT_MAX = 5
+/** A record has about so many fields that can all be wrong at once. */
+const FINDINGS_COUNT_MAX = 24
 const NAME_LENGTH_CHARS_MAX = 60
 
 interface Finding {
@@ -25,12 +26,14 @@ interface Finding {
 export function check<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  const findings = parsed.error.issues.flatMap((issue) => findingsOf(issue, value)).slice(0, FINDINGS_COUNT_MAX)
-  throw invalidParams(findings)
+  const findings = parsed.error.issues.flatMap((issue) => findingsOf(issue, value))
+  throw invalidParams(findings.slice(0, FINDINGS_COUNT_MAX), Math.max(0, findings.length - FINDINGS_COUNT_MAX))
 }
 
-export function invalidParams(findings: Finding[]): ApiError {
-  const message = findings.map(({ field, rule }) => `${field} ${rule}`).join('; ')
+/** @param more how many there are beyond those that are named */
+export function invalidParams(findings: Finding[], more = 0): ApiError {
+  const named = findings.map(({ field, rule }) => `${field} ${rule}`)
+  const message = [...named, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
   return new ApiError('invalid_params', message, {
     hint: 'Correct what is named and call again.',
     details: { findings },

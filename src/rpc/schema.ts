@@ -13,6 +13,8 @@ import type {
   CompleteParams,
   ContinueParams,
   ContinueResult,
+  ExportPage,
+  ExportParams,
   GetThreadParams,
   HandoffResult,
   InboxPage,
@@ -53,6 +55,7 @@ import {
   anyParams,
   by,
   cancel,
+  exportThread,
   getThread,
   invite,
   join,
@@ -123,6 +126,7 @@ export interface Methods extends RemovalMethods {
   /** pid: only if this process is still the node. */
   'relay/stop': { params: { pid?: number | undefined }; result: { stopping: true; pid: number } }
   'relay/artifact': { params: ArtifactParams; result: ArtifactSlice }
+  'relay/export': { params: ExportParams; result: ExportPage }
   'relay/continue': { params: ContinueParams; result: ContinueResult }
   'relay/annotate': { params: AnnotateParams; result: AnnotateResult }
   'relay/resolve': { params: ResolveParams; result: ResolveResult }
@@ -264,6 +268,11 @@ export const METHODS: { readonly [M in MethodName]: Method<M> } = {
     changes: 'nothing',
     parse: by(readArtifact),
     run: ({ api }, { params, signal }) => api.readArtifact(params, signal),
+  },
+  'relay/export': {
+    changes: 'nothing',
+    parse: by(exportThread),
+    run: ({ api }, { params }) => api.exportThread(params),
   },
   'relay/continue': {
     changes: says,

@@ -2,6 +2,7 @@
 const BENCHES: Record<string, () => Promise<{ run(args: string[]): Promise<void> }>> = {
   bootstrap: () => import('./bootstrap.ts'),
   scale: () => import('./scale.ts'),
+  search: () => import('./search.ts'),
   workspace: () => import('./workspace.ts'),
 }
 

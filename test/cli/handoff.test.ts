@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { InviteResult, ThreadView } from '../../src/node/api.ts'
 import { ApiError, createRpcClient, type RpcClient } from '../../src/rpc/client.ts'
-import { type Laptop, laptop, until } from './laptop.ts'
+import { killNode, type Laptop, laptop, until } from './laptop.ts'
 
 const bob = laptop()
 const frank = laptop()
@@ -244,6 +244,37 @@ test('invite at a terminal shows code, picture and words, and says when the othe
   terminal.type('\x03')
   await terminal.see('relay-node invite revoke')
   expect(await terminal.ended).toBe(0)
+})
+
+test('what was handed over is found by its words, also right after the power was gone', async () => {
+  const id = await handOff(
+    '--summary "The zebra \u001b[31mcrossing\u001b[0m in next_cursor" --link https://zebra.example',
+  )
+  const found = await frank.run('search ZEBRA nextCursor --with bob --side in --since 1h')
+  expect(found).toMatchObject({ code: 0, stderr: '' })
+  expect(found.stdout).toContain(`1 handoff\n\n${id}  inform from bob@acme (unverified)  pending`)
+  expect(found.stdout).toContain('  summary: │ The zebra \\u001b[31mcrossing')
+  expect(found.stdout).not.toContain('\u001b')
+
+  await frank.run(`message ${id} "about the giraffe"`)
+  await killNode(frank.home)
+  expect((await frank.run('search giraff --json')).json()).toMatchObject({
+    items: [{ thread_id: id, found: { matches: [{ field: 'message', excerpt: { own: 'about the giraffe' } }] } }],
+    more: false,
+  })
+  await until(async () => (await frank.run('search zebra --limit 1')).stdout.includes(id))
+  expect((await frank.run('search --status cancelled --status completed --limit 1')).stdout).toMatch(
+    /^(1 handoff|Nothing)/,
+  )
+  expect(await frank.run('search qqqqqq')).toMatchObject({ code: 0, stdout: 'Nothing was found.\n' })
+  expect(await frank.run('search "?!"')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('no letter and no digit'),
+  })
+  expect(await frank.run('search a --with nobody')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('No member'),
+  })
 })
 
 test('a handoff that nobody accepted can be taken back', async () => {

@@ -33,7 +33,7 @@ export interface Terminal {
 export interface Laptop extends AsyncDisposable {
   home: Home
   env: NodeJS.ProcessEnv
-  run(args: string, options?: { input?: string; env?: NodeJS.ProcessEnv }): Promise<Ran>
+  run(args: string, options?: { input?: string; env?: NodeJS.ProcessEnv; cwd?: string }): Promise<Ran>
   /** Starts a command and gives the process. */
   spawn(args: string): ChildProcess
   /** Runs a command at a terminal of its own. */
@@ -57,13 +57,13 @@ export function laptop(options: LaptopOptions = {}): Laptop {
   }
   const home = homePaths(env)
   const [command, ...argv] = [...(options.within ?? []), process.execPath, PROGRAM]
-  const start = (args: string, all: NodeJS.ProcessEnv) =>
-    spawn(command, [...argv, ...words(args)], { env: all, stdio: 'pipe' })
+  const start = (args: string, all: NodeJS.ProcessEnv, cwd?: string) =>
+    spawn(command, [...argv, ...words(args)], { env: all, stdio: 'pipe', cwd })
 
   return {
     home,
     env,
-    run: (args, { input, env: more } = {}) => finish(start(args, { ...env, ...more }), input),
+    run: (args, { input, env: more, cwd } = {}) => finish(start(args, { ...env, ...more }, cwd), input),
     spawn: (args) => start(args, env),
     terminal: (args) => openTerminal([command, ...argv, ...words(args)], env),
     async [Symbol.asyncDispose]() {

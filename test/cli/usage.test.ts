@@ -17,6 +17,10 @@ test.each([
   ['send frank --summary x --diff /no/such/file', 'there is no such file or folder'],
   ['complete ho_aa', '--result is missing'],
   ['complete ho_aa --result x --outcome great', 'is not an outcome'],
+  ['search a --status open', '--status open is unknown'],
+  ['search a --side left', '--side left is unknown'],
+  ['search a --limit none', '--limit none is no number'],
+  ['search a --since 3x', 'is not a length of time'],
   ['invite', 'Whom do you invite?'],
   ['invite frank --expires soon', 'is not a length of time'],
   ['init --yes --name bob', '--team is missing'],
@@ -89,7 +93,7 @@ test('paths gives six places, all of them in RELAY_NODE_HOME', async () => {
 
 test('before anything is set up every command says how to begin', async () => {
   await using bob = laptop()
-  for (const args of ['start', 'start --detach', 'inbox', 'send frank --summary hi', 'invite frank']) {
+  for (const args of ['start', 'start --detach', 'inbox', 'search a', 'send frank --summary hi', 'invite frank']) {
     const ran = await bob.run(args)
     expect(ran, args).toMatchObject({ code: 1, stdout: '' })
     expect(ran.stderr, args).toContain('Nothing is set up yet')

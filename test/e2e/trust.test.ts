@@ -9,7 +9,7 @@ import { done } from './team.ts'
 
 const LOCAL = '--listen 127.0.0.1:0 --no-lan'
 const FORBIDDEN = 'forbidden -32002'
-const READING = ['whoami', 'list_teammates', 'check_inbox', 'view_thread', 'read_artifact']
+const READING = ['whoami', 'list_teammates', 'search_handoffs', 'check_inbox', 'view_thread', 'read_artifact']
 const WRITING = TOOLS.map(({ name }) => name).filter((name) => !READING.includes(name))
 
 interface Shown {
@@ -82,6 +82,8 @@ async function expectReading(agent: Agent, thread: Shown & { thread_id: string }
   const seen = await good(agent.call('view_thread', { thread_id }))
   expect(seen).toMatchObject({ thread_id, status: thread.status, state_digest: thread.state_digest })
   expect(JSON.stringify(seen)).toContain('the paginated answer')
+  const found = await good(agent.call('search_handoffs', { query: 'paginated' }))
+  expect(JSON.stringify(found)).toContain(thread_id)
   const artifact = await good(agent.call('read_artifact', { thread_id, artifact_id: thread.artifacts[0]?.artifact_id }))
   expect(JSON.stringify(artifact)).toContain('pytest tests/users')
 }

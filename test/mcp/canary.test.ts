@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { TOOLS } from '../../src/mcp/tools.ts'
+import { parseRecordMarkdown } from '../../src/record/parse.ts'
 import { everyError } from '../rpc/peer-words.ts'
 import { FRANKS_THREAD } from '../rpc/scripted-node.ts'
 import { agentAt, blocksOf, connected, outside, type ToolResult } from './mcp-fixture.ts'
@@ -25,14 +26,22 @@ function expectCaged({ text, structured }: ToolResult): void {
     (path) => path.reduce<unknown>((value, key) => Reflect.get(value as object, key), structured) as string,
   )
   for (const block of inData) expect(outside(block)).toBe('')
-  // Text and data say the same: the same blocks, in the same order.
-  expect(blocksOf(inData.join('\n'))).toEqual(blocksOf(text))
+  // Text and data say the same: the same blocks, in the same order; a record in the text is the one in the data, as Markdown.
+  const data = blocksOf(inData.join('\n'))
+  const told = blocksOf(text).map(({ lines, ...block }, i) => {
+    if (!lines) return block
+    const read = parseRecordMarkdown(lines.join('\n'))
+    const content = data[i]?.content as object
+    return read.ok ? { ...block, content: { ...content, ...read.fields } } : block
+  })
+  expect(data).toEqual(told)
 }
 
 /** Tool, arguments, blocks in its answer, and the part of the node that it asks. In an order in which all of them succeed. */
 const CALLS = [
   ['whoami', {}, 0, 'whoami'],
   ['list_teammates', {}, 0, 'listTeammates'],
+  ['search_handoffs', { query: 'x' }, 1, 'listThreads'],
   ['handoff_to_teammate', { to: 'frank@acme', intent: 'inform', summary: 'x' }, 0, 'sendHandoff'],
   ['check_inbox', {}, 1, 'listThreads'],
   ['view_thread', { thread_id: FRANKS_THREAD }, 10, 'getThread'],

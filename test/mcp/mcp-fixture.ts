@@ -60,21 +60,27 @@ export function bareProcess(
   return child
 }
 
-const BLOCK = /<<<peer-data ([0-9a-f]{32}) ([^\n]*)>>>\n([^\n]*)\n([^\n]*)\n<<<end-of-peer-data \1>>>/g
+const BLOCK = /<<<peer-data ([0-9a-f]{32}) ([^\n]*)>>>\n([^\n]*)\n((?:[^\n]*\n)+?)<<<end-of-peer-data \1>>>/g
 
 export interface Block {
   nonce: string
   header: string
   content: unknown
+  /** Where it is in its form for reading: its lines; then `content` is all of them. */
+  lines?: string[]
 }
 
 /** All blocks of a text, opened. */
 export function blocksOf(text: string): Block[] {
-  return [...text.matchAll(BLOCK)].map(([, nonce = '', header = '', , json = '']) => ({
-    nonce,
-    header,
-    content: JSON.parse(json) as unknown,
-  }))
+  return [...text.matchAll(BLOCK)].map(([, nonce = '', header = '', , json = '']) => {
+    const [content, ...more] = json
+      .trimEnd()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line))
+    if (more.length === 0) return { nonce, header, content }
+    const lines = [content, ...more].map(String)
+    return { nonce, header, content: lines.join('\n'), lines }
+  })
 }
 
 /** What stands outside of all blocks. */

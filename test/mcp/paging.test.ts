@@ -111,6 +111,23 @@ describe('a long list', () => {
     expect(ids).toHaveLength(151)
   })
 
+  it('of what was found ends early, with the cursor of the node', async () => {
+    const { agent, node } = await connected({ peerText: '\u202e"'.repeat(120) })
+    for (let count = 0; count < 99; count += 1) {
+      await node.api.sendHandoff(
+        { recipient: 'frank@acme', intent: 'inform', message: { parts: [{ type: 'text', text: String(count) }] } },
+        { session: '' },
+      )
+    }
+    const all = await pages(agent, 'search_handoffs', { query: 'x', limit: 100, status: ['pending'] })
+    expect(all.length).toBeGreaterThan(1)
+    const ids = all.flatMap(({ structured }) =>
+      (structured['items'] as { thread_id: string }[]).map(({ thread_id }) => thread_id),
+    )
+    expect(new Set(ids).size).toBe(100)
+    expect(ids).toHaveLength(100)
+  })
+
   it('of teammates ends early', async () => {
     const { agent, node } = await connected()
     const [frank] = (await node.api.listTeammates({})).items

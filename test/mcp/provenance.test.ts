@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { fc, test } from '@fast-check/vitest'
 import { describe, expect, it } from 'vitest'
 import { createWrapper, type PeerFacts, quote } from '../../src/mcp/provenance.ts'
-import { visible } from '../../src/mcp/visible.ts'
+import { visible } from '../../src/visible.ts'
 import { type Content, untrusted } from '../../src/rpc/client.ts'
 
 const dice = (count: number) => new Uint8Array(randomBytes(count))
@@ -171,5 +171,33 @@ describe('quoting', () => {
     ['❤️ naïve 日本 שלום 🙂', '❤️ naïve 日本 שלום 🙂'],
   ])('visible text of %j', (text, shown) => {
     expect(visible(text)).toBe(shown)
+  })
+})
+
+describe('a block in its form for reading', () => {
+  const lines = fc.array(fc.oneof(fc.constantFrom(...ATTACKS), fc.string({ unit: 'binary' })), {
+    minLength: 1,
+    maxLength: 8,
+  })
+  test.prop([lines])('has one start, one end, every line a JSON string, and the nonce of its data', (texts) => {
+    const wrapper = createWrapper(dice)
+    const shown = wrapper.show(peer({ texts }), FACTS, (value) => value.texts)
+    if (!('untrusted' in shown)) throw new Error('it was not wrapped')
+    const [start, sentence, ...rest] = wrapper.linesOf(shown.untrusted) ?? []
+    const end = rest.pop()
+    const [first, second, , last] = shown.untrusted.block.split('\n')
+    expect([start, sentence, end]).toEqual([first, second, last])
+    expect(rest.map((line) => JSON.parse(line) as unknown)).toEqual(texts)
+    const block = [start, sentence, ...rest, end].join('\n')
+    expect(block.split(/[\n\r\u0085\u2028\u2029]/)).toHaveLength(texts.length + 3)
+    expect(block.match(/<<</g)).toHaveLength(2)
+    expect(visible(block)).toBe(block)
+  })
+
+  it('is left out where there is none, and is not kept for what was not shown', () => {
+    const wrapper = createWrapper(dice)
+    expect(wrapper.linesOf(wrapper.show(peer('a'), FACTS))).toBeUndefined()
+    expect(wrapper.linesOf(wrapper.show({ own: 'a' }, FACTS, () => undefined))).toBeUndefined()
+    expect(wrapper.linesOf(wrapper.show({ own: 'a' }, FACTS, (text) => [text]))).toEqual(['a'])
   })
 })

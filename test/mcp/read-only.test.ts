@@ -7,7 +7,7 @@ import { TOKENS } from '../rpc/script.ts'
 import { FRANKS_THREAD } from '../rpc/scripted-node.ts'
 import { agentAt, bareProcess, type ToolResult } from './mcp-fixture.ts'
 
-const READING = ['whoami', 'list_teammates', 'check_inbox', 'view_thread', 'read_artifact']
+const READING = ['whoami', 'list_teammates', 'search_handoffs', 'check_inbox', 'view_thread', 'read_artifact']
 const message = { thread_id: FRANKS_THREAD, body: 'x' }
 
 const offered = async (agent: Awaited<ReturnType<typeof agentAt>>) =>

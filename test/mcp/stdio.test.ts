@@ -182,7 +182,12 @@ describe('what is loaded', () => {
     expect(loaded.length).toBeGreaterThan(50)
     const ours = loaded.filter((url) => !url.includes('/node_modules/') && url.startsWith('file:'))
     expect(
-      ours.filter((url) => !/\/(protocol|src\/(rpc|mcp))\/[^/]+\.ts$|\/src\/node\/api(-error)?\.ts$/.test(url)),
+      ours.filter(
+        (url) =>
+          !/\/(protocol|src\/(rpc|mcp|record))\/[^/]+\.ts$|\/src\/visible\.ts$|\/src\/node\/api(-error)?\.ts$/.test(
+            url,
+          ),
+      ),
     ).toEqual([])
     expect(ours.filter((url) => /\/src\/rpc\/(server|launch|socket)\.ts$/.test(url))).toEqual([])
     expect(loaded.filter((url) => /libp2p|level|hono|@chainsafe|commander|pino/.test(url))).toEqual([])

@@ -40,6 +40,8 @@ const MISTAKES: [string, Record<string, unknown>, string][] = [
     'payload_too_large -32016: 17 artifacts',
   ],
   ['send_message', { thread_id: 't', body: 'a\ud800' }, 'invalid_params -32602: body must be well-formed Unicode'],
+  ['search_handoffs', { limit: 101 }, 'invalid_params -32602: limit must be at most 100'],
+  ['search_handoffs', { status: [] }, 'invalid_params -32602: status must be at least 1 items long'],
   ['check_inbox', { limit: 0 }, 'invalid_params -32602: limit must be at least 1'],
   [
     'view_thread',
@@ -52,10 +54,11 @@ const MISTAKES: [string, Record<string, unknown>, string][] = [
 const bytes = (text: string) => Buffer.byteLength(text)
 
 describe('the table', () => {
-  it('lists thirteen tools in a fixed order', () => {
+  it('lists fourteen tools in a fixed order', () => {
     expect(TOOLS.map(({ name }) => name)).toEqual([
       'whoami',
       'list_teammates',
+      'search_handoffs',
       'handoff_to_teammate',
       'check_inbox',
       'view_thread',
@@ -184,6 +187,31 @@ describe('an agent', () => {
     expect(again).toMatchObject({ isError: true, structured: { symbol: 'state_changed', code: -32010 } })
     const view = await agent.tool('view_thread', { thread_id: FRANKS_THREAD })
     expect(view.structured['next']).toContain(`relay-node approve ${FRANKS_THREAD}`)
+  })
+
+  it('searches: what was found, why, and which words are whose', async () => {
+    const { agent, node } = await connected()
+    await agent.tool('handoff_to_teammate', { to: 'frank@acme', intent: 'inform', summary: 'Done.' })
+    const { structured } = await agent.tool('search_handoffs', { query: 'page', with: 'frank', since: '2026-11-30' })
+    expect(structured).toMatchObject({
+      items: [
+        {
+          thread_id: FRANKS_THREAD,
+          revision_id: 'rev_1',
+          score: 12.345,
+          status: 'pending',
+          matches: [
+            { field: 'summary', entry_id: 'e_1', replaced: false, from: 'frank@acme' },
+            { field: 'artifact_text' },
+          ],
+          words: { untrusted: { block: expect.stringContaining('from=frank@acme') } },
+        },
+        { words: { own: { preview: 'mine' } } },
+      ],
+    })
+    expect(node.calls[1]?.params).toEqual({ query: 'page', with: 'frank', since: '2026-11-30', limit: 20 })
+    await agent.tool('search_handoffs', {})
+    expect(node.calls[2]?.params).toEqual({ query: '', limit: 20 })
   })
 
   it('waits for news, and is told when none came', async () => {

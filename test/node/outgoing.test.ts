@@ -1,5 +1,5 @@
 /** What is looked at before it is signed: secrets, which an agent cannot send, paths of one laptop, and names of homes. */
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ArtifactInput, NewHandoffParams, NodeEvent } from '../../src/node/api.ts'
 import { EMPTY_RECORD } from '../../src/node/record-shape.ts'
 import { findSecrets } from '../../src/node/secrets.ts'
@@ -14,6 +14,8 @@ vi.mock(import('../../src/node/secrets.ts'), async (original) => {
 const TOKEN = ['gh', 'p_', 'Zq3'.repeat(12)].join('')
 const FOUND = (field: string) => ({ field, line: 1, rule: 'github' })
 const EVIDENCE = { label: 'tests', claim: 'all pass' }
+/** In parts, since no file of ours names a folder of a machine. */
+const [HOMES, USERS] = [['/ho', 'me/'].join(''), ['/Us', 'ers/'].join('')]
 const SELECTOR = { exact: 'one', prefix: '', suffix: '' }
 const record = (change: object): NewHandoffParams['record'] => ({ ...EMPTY_RECORD, ...change })
 const file = (bytes: Uint8Array): ArtifactInput => ({
@@ -193,7 +195,10 @@ describe('the search', () => {
   test('keeps nobody else from writing while it takes its time', async () => {
     const { bob } = await pair()
     const search = Promise.withResolvers<Awaited<ReturnType<typeof findSecrets>>>()
-    vi.mocked(findSecrets).mockReturnValueOnce(search.promise)
+    onTestFinished(() => void vi.mocked(findSecrets).mockReset())
+    vi.mocked(findSecrets).mockImplementation(async (texts) =>
+      texts.some(({ text }) => text === 'slow') ? search.promise : [],
+    )
     const slow = handOff(bob, 'frank', 'slow')
     await handOff(bob, 'frank', 'fast')
     expect((await bob.node.status()).threads).toBe(1)
@@ -280,7 +285,7 @@ describe('a path', () => {
 
   test('of one laptop is no address of evidence or of a link', async () => {
     const { bob } = await pair()
-    for (const uri of ['file:///home/bob/log.txt', 'FILE:log.txt', '/var/log/a', 'C:\\log.txt', '~/log']) {
+    for (const uri of [`file://${HOMES}bob/log.txt`, 'FILE:log.txt', '/var/log/a', 'C:\\log.txt', '~/log']) {
       expect(await refusedField(bob, { record: record({ evidence: [{ ...EVIDENCE, uri }] }) })).toMatchObject({
         field: 'record.evidence[0].uri',
       })
@@ -304,15 +309,21 @@ describe('a path', () => {
 
   test('that names a home in a text is told to the author and sent', async () => {
     const { bob } = await pair()
-    const homes = ['see /home/bob/code/a.ts', 'in /Users/bob', 'C:\\Users\\Bob Smith\\a', 'c:/users/bob', 'at ~bob/a']
+    const homes = [
+      `see ${HOMES}bob/code/a.ts`,
+      `in ${USERS}bob`,
+      'C:\\Users\\Bob Smith\\a',
+      'c:/users/bob',
+      'at ~bob/a',
+    ]
     for (const text of homes) {
       const { warnings } = await handOff(bob, 'frank', text)
       expect(warnings, text).toEqual([expect.stringMatching(/^summary names a home folder: /)])
       expect(warnings.join()).not.toContain('bob')
     }
     const none = [
-      '/home/user/a',
-      '/Users/Shared/a',
+      `${HOMES}user/a`,
+      `${USERS}Shared/a`,
       'https://example.com/home/page',
       'a~b/c',
       '/homework/bob',
@@ -320,7 +331,7 @@ describe('a path', () => {
       'GET /users/bob',
     ]
     for (const text of none) expect(await handOff(bob, 'frank', text), text).toMatchObject({ warnings: [] })
-    const many = record({ open_questions: Array.from({ length: 6 }, () => '/home/bob') })
+    const many = record({ open_questions: Array.from({ length: 6 }, () => `${HOMES}bob`) })
     const { warnings } = await handOff(bob, 'frank', 'one', { record: many })
     expect(warnings.filter((warning) => warning.includes('home folder'))).toHaveLength(5)
   })

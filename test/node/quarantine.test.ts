@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { textId } from '../../protocol/index.ts'
 import { frank2 as thief } from '../cast.ts'
 import { entriesMessage, impersonate, type Impostor, sealedStory, type SealedStory, type Talk } from './impostor.ts'
+import { idsOf } from './searching.ts'
 import { kindsOn, running } from './shut-out-laptop.ts'
 import {
   agreed,
@@ -64,6 +65,7 @@ describe('a handoff that a removed laptop began', () => {
     expect(await inboxItem(bob, late)).toBeUndefined()
     expect(await symbolOf(bob.node.getThread({ thread_id: late }))).toBe('thread_not_found')
     expect(await symbolOf(bob.node.accept({ thread_id: late }, SESSION))).toBe('thread_not_found')
+    for (const query of ['invoice', '']) expect(await idsOf(bob, query)).toEqual([])
     expect(await bob.node.status()).toMatchObject({ threads: 0, unread: 0 })
     expect(await kindsOn(bob.disk)).toEqual(['create'])
     expect((await bob.node.listQuarantine()).items).toMatchObject([
@@ -115,6 +117,7 @@ describe('a handoff that a removed laptop began', () => {
     expect(await symbolOf(bob.node.admitQuarantined({ thread_id: 'ho_other' }))).toBe('thread_not_found')
     expect(await bob.node.admitQuarantined({ thread_id: late })).toMatchObject({ thread_id: late })
     expect(await arrives(world, bob, late)).toMatchObject({ unread_count: 1, side: 'in' })
+    expect(await idsOf(bob, 'invoice')).toEqual([late])
     expect(plain((await view(bob, late)).entries[0]?.content)).toMatchObject({ summary: 'pay the invoice' })
     await world.until('it is fenced', async () => (await kindsOn(bob.disk)).includes('fence'))
     expect((await bob.node.listQuarantine()).items).toEqual([])

@@ -1,7 +1,9 @@
 /** What `similar` names: summaries of one piece of work, and not two of one sort. */
 import { describe, expect, test } from 'vitest'
-import { gistOf, nearness } from '../../src/node/search-similar.ts'
+import { gistOf, nearnessTo } from '../../src/node/search-similar.ts'
 import { handOff, pair, trio, SESSION } from './world.ts'
+
+const nearness = (one: string, other: string) => nearnessTo(one)(gistOf(other))
 
 const PAGED = 'Refactored /users. The answer is now paginated: { items, next_cursor }.'
 const BILLING = 'Please review the migration of the billing tables to Postgres 16 before Friday.'
@@ -57,19 +59,19 @@ const TWO_PIECES_OF_ONE_SORT: [string, string][] = [
 
 describe('summaries', () => {
   test.each(ONE_PIECE_OF_WORK)('of one piece of work are nearly the same: %s', (one, other) => {
-    expect(nearness(gistOf(one), gistOf(other))).toBeGreaterThan(0.75)
-    expect(nearness(gistOf(other), gistOf(one))).toBe(nearness(gistOf(one), gistOf(other)))
+    expect(nearness(one, other)).toBeGreaterThan(0.75)
+    expect(nearness(other, one)).toBe(nearness(one, other))
   })
 
   test.each(TWO_PIECES_OF_ONE_SORT)('of two pieces of work are not: %s', (one, other) => {
-    expect(nearness(gistOf(one), gistOf(other))).toBeUndefined()
+    expect(nearness(one, other)).toBeUndefined()
   })
 
   test('of any length make a short gist, which still tells them apart', () => {
     const long = (seed: number): string => Array.from({ length: 5000 }, (_, i) => `word${i * seed}`).join(' ')
     expect(gistOf(long(1)).length).toBeLessThan(700)
-    expect(nearness(gistOf(long(1)), gistOf(`${long(1)} and a few more words`))).toBeGreaterThan(0.9)
-    expect(nearness(gistOf(long(1)), gistOf(long(7)))).toBeUndefined()
+    expect(nearness(long(1), `${long(1)} and a few more words`)).toBeGreaterThan(0.9)
+    expect(nearness(long(1), long(7))).toBeUndefined()
     expect(gistOf('🙂 !?')).toBe('')
   })
 })

@@ -20,6 +20,7 @@ const CHANGES: Record<MethodName, Change> = {
   'relay/status': 'nothing',
   'relay/stop': 'laptop',
   'relay/artifact': 'nothing',
+  'relay/export': 'nothing',
   'relay/continue': 'handoffs',
   'relay/annotate': 'handoffs',
   'relay/resolve': 'handoffs',

@@ -24,6 +24,7 @@ export const examples: { [M in MethodName]: { params: Methods[M]['params']; aske
     params: { thread_id: FRANKS_THREAD, expected_revision_id: ['rev_1', 'rev_2'], record: { open_questions: [] } },
     asked: 'continueHandoff',
   },
+  'relay/export': { params: { thread_id: FRANKS_THREAD, cursor: '0' }, asked: 'exportThread' },
   'relay/annotate': { params: { thread_id: FRANKS_THREAD, revision_id: 'rev_1', body: 'why?' }, asked: 'annotate' },
   'relay/resolve': {
     params: { thread_id: FRANKS_THREAD, annotation_id: 'ann_1', resolved_revision_id: 'rev_1' },

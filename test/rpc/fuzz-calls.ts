@@ -38,6 +38,10 @@ function callSamples([theirs, mine]: readonly string[]): Uint8Array[] {
     ['message/send', { thread_id: mine, message, payload: { a: [1, null] }, metadata }],
     ['tasks/get', { thread_id: theirs, annotations: 'all', mark_read: false }],
     ['tasks/list', { status: ['pending', 'accepted'], side: 'in', limit: 10 }],
+    [
+      'tasks/list',
+      { query: 'hello next_cursor', with: 'frank', since: '2026-01-01', until: '2030-01-01T00:00:00Z', limit: 5 },
+    ],
     ['tasks/update', { thread_id: theirs, status: 'accepted', metadata }],
     ['tasks/update', { thread_id: mine, status: 'completed', outcome: 'done', result_summary: 's', metadata }],
     ['tasks/cancel', { thread_id: theirs, reason: 'r', metadata }],

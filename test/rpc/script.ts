@@ -57,12 +57,14 @@ const TIME = '2026-11-30T12:00:00.000Z'
 /** Tokens that the scripted node knows, by the scope that they give. */
 export const TOKENS = { read: 'rns_read', write: 'rns_write' } as const
 
-/** Invites, roles and sessions. A token is known as long as it was not revoked by the name of its scope. */
+/** Invites, joining, roles, sessions, and the way to others. A token is known as long as it was not revoked by the name of its scope. */
 export function teamCalls(
   enter: Script['enter'],
 ): Pick<
   NodeApi,
   | 'invite'
+  | 'join'
+  | 'ping'
   | 'listInvites'
   | 'revokeInvite'
   | 'setRole'
@@ -93,6 +95,21 @@ export function teamCalls(
     async revokeInvite(params) {
       await enter('revokeInvite', params)
       return listing('withdrawn')
+    },
+    async join(params, signal) {
+      await enter('join', params, { signal })
+      return {
+        handle: 'bob@acme',
+        workspace: 'acme',
+        inviter: 'frank@acme',
+        trust: 'unverified',
+        role: 'member',
+        kind: 'person',
+      }
+    },
+    async ping(params, signal) {
+      await enter('ping', params, { signal })
+      return { items: [{ device: 'frank/frank-xps', round_trip_ms: 3, path: 'direct' }] }
     },
     async setRole(params) {
       await enter('setRole', params)

@@ -17,7 +17,15 @@ import {
 } from '../../src/node/api.ts'
 import { proposedAction, recordOf } from './peer-words.ts'
 import { bootstrapCalls, createScript, type Script, teamCalls } from './script.ts'
-import { entry, type Keyed, recordCalls, scriptedAnnotation, scriptedRecord, TIME } from './scripted-record.ts'
+import {
+  entry,
+  type Keyed,
+  recordCalls,
+  scriptedAnnotation,
+  scriptedFound,
+  scriptedRecord,
+  TIME,
+} from './scripted-record.ts'
 import { removalCalls } from './scripted-removal.ts'
 
 const BOB: Party = { handle: 'bob@acme', device: 'bob/bobs-mbp', trust: 'verified' }
@@ -297,6 +305,7 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
           updated_at: TIME,
           age_s: 60,
           preview: view.side === 'in' ? theirs(peerText.slice(0, 240).toWellFormed()) : { own: 'mine' },
+          ...(params.query === undefined ? {} : { found: scriptedFound(peerText, FRANK) }),
         })),
         timed_out: params.wait_s !== undefined,
         ...(end < wanted.length ? { next_cursor: String(end) } : {}),
@@ -349,36 +358,9 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
         content: theirs(slice.toString(isText ? 'utf8' : 'base64')),
       }
     },
-    async approve(params, caller) {
-      await enter('approve', params, { caller })
-      return { ...common(open(params.thread_id)), warnings: [], verdict: 'approved' }
-    },
-    async reject(params, caller) {
-      await enter('reject', params, { caller })
-      return { ...common(open(params.thread_id)), warnings: [], verdict: 'rejected' }
-    },
-    async share(params, caller) {
-      await enter('share', params, { caller })
-      return { ...common(open(params.thread_id)), reader: params.reader, devices: ['carol/carols-mbp'], warnings: [] }
-    },
     ...teamCalls(enter),
     ...bootstrapCalls(enter),
     ...removalCalls(enter, FRANK, peerText),
-    async join(params, signal) {
-      await enter('join', params, { signal })
-      return {
-        handle: 'bob@acme',
-        workspace: 'acme',
-        inviter: 'frank@acme',
-        trust: 'unverified',
-        role: 'member',
-        kind: 'person',
-      }
-    },
-    async ping(params, signal) {
-      await enter('ping', params, { signal })
-      return { items: [{ device: FRANK.device, round_trip_ms: 3, path: 'direct' }] }
-    },
     onEvent(listener) {
       listeners.add(listener)
       for (const waiting of waitingForListeners) if (listeners.size >= waiting.count) waiting.resolve()

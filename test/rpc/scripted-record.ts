@@ -3,6 +3,7 @@ import type {
   AnnotationView,
   Content,
   EntryView,
+  FoundView,
   NodeApi,
   Party,
   RecordView,
@@ -42,6 +43,22 @@ export function scriptedRecord(
       compared: { with: 'rev_0', changes: theirs([{ field: 'open_questions', before: null, after: peerText }]) },
     },
     annotations: [scriptedAnnotation(peerText, author)],
+  }
+}
+
+/** Why a search found the thread. */
+export function scriptedFound(peerText: string, author: Party): FoundView {
+  return {
+    revision_id: 'rev_1',
+    score: 12.345,
+    matches: (['summary', 'artifact_text'] as const).map((field) => ({
+      field,
+      entry_id: 'e_1',
+      revision_id: 'rev_1',
+      replaced: false,
+      from: author,
+      excerpt: theirs(peerText),
+    })),
   }
 }
 
@@ -100,14 +117,32 @@ interface CallParts {
   annotation: AnnotationView
 }
 
-/** What answers calls about the record. */
-export function recordCalls(parts: CallParts): Pick<NodeApi, 'continueHandoff' | 'annotate' | 'resolve'> {
+/** What answers calls about the record, and those that only a human makes. */
+export function recordCalls(
+  parts: CallParts,
+): Pick<NodeApi, 'continueHandoff' | 'annotate' | 'resolve' | 'exportThread' | 'approve' | 'reject' | 'share'> {
   const { enter, once, answers, annotation } = parts
   return {
     async continueHandoff(params, caller) {
       await enter('continueHandoff', params, { caller })
       const done = { revision_id: 'rev_2', parents: ['rev_1'], artifact_ids: [], resolved: [], warnings: [] }
       return once('continue', params, () => ({ ...answers(params.thread_id), ...done }))
+    },
+    async exportThread(params) {
+      await enter('exportThread', params)
+      return { thread_id: params.thread_id, entries: [{ envelope: 'gA==' }], roster: ['gA=='] }
+    },
+    async approve(params, caller) {
+      await enter('approve', params, { caller })
+      return { ...answers(params.thread_id), warnings: [], verdict: 'approved' }
+    },
+    async reject(params, caller) {
+      await enter('reject', params, { caller })
+      return { ...answers(params.thread_id), warnings: [], verdict: 'rejected' }
+    },
+    async share(params, caller) {
+      await enter('share', params, { caller })
+      return { ...answers(params.thread_id), reader: params.reader, devices: ['carol/carols-mbp'], warnings: [] }
     },
     async annotate(params, caller) {
       await enter('annotate', params, { caller })
