@@ -18,9 +18,10 @@ export function keptChecker(scene: Scene): Checker {
     return !scene.holders.some(({ held }) => held.has(entry))
   }
 
-  /** Known exception: an old disk was put back, and the laptop was removed before peers gave it back what it had lost. */
-  function isOut(holder: Holder): boolean {
-    return holder.restored > 0 && scene.isRemoved(holder.device)
+  /** Known exception: an old disk was put back, and the laptop, or all who held what it had lost, were removed before it came back. */
+  function isOut(holder: Holder, entry: Hex): boolean {
+    const isGone = scene.isRemoved(holder.device) || !scene.staying.some(({ held }) => held.has(entry))
+    return holder.restored > 0 && isGone
   }
 
   function describe(holder: Holder, told: Acknowledged): string {
@@ -40,7 +41,7 @@ export function keptChecker(scene: Scene): Checker {
     },
     ended() {
       for (const { told, entry } of promised)
-        if (!told.holder.held.has(entry) && !isOut(told.holder))
+        if (!told.holder.held.has(entry) && !isOut(told.holder, entry))
           scene.violated(name, `${describe(told.holder, told)}, and it is gone`)
     },
   }

@@ -78,7 +78,7 @@ export function shutOutChecker(scene: Scene): Checker {
     },
     ended() {
       for (const { holder, entry, restored } of late)
-        if (holder.restored === restored && !isWithoutEffect(holder, entry))
+        if (holder.restored === restored && scene.staying.includes(holder) && !isWithoutEffect(holder, entry))
           scene.violated(name, `a late ${entry.header.kind} of who was removed has effect at ${holder.name}`)
       for (const holder of scene.staying) for (const [thread, held] of holder.entries) check(holder, thread, held)
     },
