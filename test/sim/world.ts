@@ -21,7 +21,7 @@ export const HONEST = ['bob', 'frank', 'carol', 'alice'] as const
 const LIAR = 'mallory'
 
 /** frank's other laptop, in stories of removals. */
-export const SECOND_LAPTOP = 'frank2'
+const SECOND_LAPTOP = 'frank2'
 
 /** How often each fault happens, where it may. */
 export interface Faults {
