@@ -65,20 +65,46 @@ function stringsIn(root: unknown, field: string): NamedText[] {
   const waiting = [root]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (typeof next === 'string') found.push({ field, text: next })
-    else if (typeof next === 'object' && next !== null) waiting.push(...Object.values<unknown>({ ...next }))
+    else if (typeof next === 'object' && next !== null) for (const item of Object.values(next)) waiting.push(item)
   }
   return found
 }
 
-/** Shorter than any secret. Bytes that are no text hold very many of them, which would take minutes to look through. */
-const ASCII_RUN = /[\n\r\t -~]{8,}/g
+/** Shorter runs of what can be read are chance; no secret is as short. */
+const RUN_LENGTH_CHARS_MIN = 8
+/** Of bytes; with more zeros than this a text of two bytes a character may be in it. */
+const ZEROS_SHARE_MIN = 0.2
 
 /** What can be read in bytes: runs of ASCII, also where each character has two bytes. */
 function asciiOf(base64: string): string {
-  const text = Buffer.from(base64, 'base64').toString('latin1')
-  const wide = text.replaceAll(/([ -~])\0/g, '$1')
-  const runs = [text, ...(wide === text ? [] : [wide])].flatMap((bytes) => bytes.match(ASCII_RUN) ?? [])
-  return runs.join('\n')
+  const bytes = Buffer.from(base64, 'base64')
+  let zeros = 0
+  for (const byte of bytes) if (byte === 0) zeros++
+  const isWide = zeros > bytes.length * ZEROS_SHARE_MIN
+  return [...runsIn(bytes), ...(isWide ? runsIn(withoutZeros(bytes, zeros)) : [])].join(' ')
+}
+
+function withoutZeros(bytes: Buffer, zeros: number): Buffer {
+  const kept = Buffer.alloc(bytes.length - zeros)
+  let at = 0
+  for (const byte of bytes) if (byte !== 0) kept[at++] = byte
+  return kept
+}
+
+/** Printable, or tab, newline and what else parts words. */
+const READABLE = Uint8Array.from({ length: 256 }, (_, byte) =>
+  Number((byte >= 0x20 && byte < 0x7f) || (byte >= 0x09 && byte <= 0x0d)),
+)
+
+function runsIn(bytes: Buffer): string[] {
+  const runs: string[] = []
+  let start = 0
+  for (let at = 0; at <= bytes.length; at++) {
+    if (at < bytes.length && READABLE[bytes[at] ?? 0] === 1) continue
+    if (at - start >= RUN_LENGTH_CHARS_MIN) runs.push(bytes.toString('latin1', start, at))
+    start = at + 1
+  }
+  return runs
 }
 
 function secretText({ field, line, rule }: SecretFinding): string {

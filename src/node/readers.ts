@@ -6,9 +6,9 @@ import { memberView } from './membership.ts'
 import { timeText } from './shown.ts'
 import { receivedAt, type Thread } from './threads.ts'
 import { stateOf } from './tracker.ts'
-import { deviceLabel, handleOf, memberOfDevice } from './workspace.ts'
+import { deviceLabel, handleOf, isRemoved, memberOfDevice } from './workspace.ts'
 
-/** The shares that count, in the one order. */
+/** The shares that count, in the one order. A laptop that was removed since can read nothing more. */
 function sharesOf(thread: Thread): NodeOf<'share'>[] {
   const { cut } = stateOf(thread.tracker, thread.graph)
   return inOrder(thread.graph).filter((node) => isOfKind(node, 'share') && !cut.has(node.entry.id)) as NodeOf<'share'>[]
@@ -23,14 +23,17 @@ export function devicesOfReader(thread: Thread, reader: Hex): Set<Hex> {
 export function readersOf(held: Held, thread: Thread): ReaderView[] {
   const first = new Map<Hex, NodeOf<'share'>>()
   for (const share of sharesOf(thread)) {
-    const { reader } = share.entry.header.ctl
-    if (!first.has(reader)) first.set(reader, share)
+    const { reader, devices } = share.entry.header.ctl
+    const isIn = devices.some((device) => !isRemoved(held.workspace, device))
+    if (isIn && !first.has(reader)) first.set(reader, share)
   }
   return [...first].map(([reader, { entry }]) => {
     const sharer = memberOfDevice(held.workspace, entry.header.dev)
     return {
       ...memberView(held, reader),
-      devices: [...devicesOfReader(thread, reader)].map((device) => deviceLabel(held.workspace, device)),
+      devices: [...devicesOfReader(thread, reader)].flatMap((device) =>
+        isRemoved(held.workspace, device) ? [] : [deviceLabel(held.workspace, device)],
+      ),
       shared_by: handleOf(held.workspace, sharer?.id ?? ''),
       shared_at: timeText(receivedAt(thread, entry.id)),
     }

@@ -126,6 +126,7 @@ export function newRow(held: Held, thread: Thread): ThreadRow {
 }
 
 function readerSide(held: Held, thread: Thread): 'reader' | null {
+  if (held.quarantined.has(thread.id)) return null
   return sideOf(thread, held.workspace.key.public) === 'reader' ? 'reader' : null
 }
 

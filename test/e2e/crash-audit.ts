@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type Entry, type Hex, parseEntry, textId } from '../../protocol/index.ts'
 import { decodeRow, readThreadRows } from '../../src/node/rows.ts'
 import { openLevelStore } from '../../src/store/level-store.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Space, Store } from '../../src/store/store.ts'
 import type { Acknowledged } from './crash-load.ts'
 import type { NodeProcess } from './crash-node.ts'
 
@@ -46,10 +46,35 @@ async function faultsIn(
     const heads = headsOf(threads.get(thread) ?? [])
     if (heads.join() !== row.heads.toSorted().join()) faults.push(`the row of thread ${thread} names other heads`)
   }
+  const written = own.filter(({ by }) => by.device === device)
+  faults.push(...(await chunkFaults(store, written)))
   const here = namesIn(threads)
   for (const one of [...own, ...others])
     if (!here.has(nameOf(one))) faults.push(`acknowledged by ${one.by.name} and not here: ${nameOf(one)}`)
   return faults.map((fault) => `${name}: ${fault}`)
+}
+
+/** What is marked as here is here, and of own entries all chunks are. */
+async function chunkFaults(store: Store, own: readonly Acknowledged[]): Promise<string[]> {
+  const [chunks, marks] = [await keysIn(store, 'chunk'), await keysIn(store, 'present')]
+  const faults = chunks.join() === marks.join() ? [] : ['other chunks are marked as here than are here']
+  const wanted = new Map<string, number>()
+  for (const { thread, chunks: count = 0 } of own) wanted.set(thread, (wanted.get(thread) ?? 0) + count)
+  const found = new Map<string, number>()
+  for (const key of chunks) {
+    const thread = textId('thread', key.split('/')[0] ?? '')
+    found.set(thread, (found.get(thread) ?? 0) + 1)
+  }
+  for (const [thread, count] of wanted)
+    if ((found.get(thread) ?? 0) < count)
+      faults.push(`${thread}: ${found.get(thread) ?? 0} of ${count} own chunks are here`)
+  return faults
+}
+
+async function keysIn(store: Store, space: Space): Promise<string[]> {
+  const keys: string[] = []
+  for await (const [key] of store.range(space)) keys.push(key)
+  return keys
 }
 
 async function entriesIn(store: Store): Promise<Map<Hex, Entry[]>> {

@@ -1,5 +1,6 @@
 /** Sessions of front ends at work on two nodes at once, and a list of all that was acknowledged to them. */
 import { randomUUID } from 'node:crypto'
+import type { ArtifactInput } from '../../src/node/api.ts'
 import { ApiError, NodeNotRunning, type RpcClient } from '../../src/rpc/client.ts'
 import type { NodeProcess } from './crash-node.ts'
 
@@ -10,6 +11,8 @@ export interface Acknowledged {
   readonly thread: string
   /** Of a message. */
   readonly message?: string
+  /** Chunks of content that went with it. */
+  readonly chunks?: number
 }
 
 /** A write whose answer never came. */
@@ -128,9 +131,25 @@ async function speak(
   const text = randomUUID()
   const metadata = { client_idempotency_key: randomUUID() }
   const message = { role: 'user', parts: [{ type: 'text' as const, text }] }
-  const send = (node: RpcClient) => node.call('message/send', { thread_id: id, message, metadata })
+  const isLarge = pick(8) === 0
+  const artifacts = isLarge ? [largeFile(text)] : []
+  const send = (node: RpcClient) => node.call('message/send', { thread_id: id, message, artifacts, metadata })
   const answer = await answered(ledger, { by: at, text, send }, client)
-  yes(ledger, { by: at, kind: 'message', thread: id, message: answer.message_id })
+  const chunks = isLarge ? { chunks: LARGE_CHUNKS_COUNT } : {}
+  yes(ledger, { by: at, kind: 'message', thread: id, message: answer.message_id, ...chunks })
+}
+
+const LARGE_CHUNKS_COUNT = 2
+
+/** More than a body holds, and unlike any other. */
+function largeFile(text: string): ArtifactInput {
+  const line = `${text}\n`
+  return {
+    type: 'file',
+    name: text,
+    media_type: 'text/plain',
+    text: line.repeat(Math.ceil((300 * 1024) / line.length)),
+  }
 }
 
 async function handOff(

@@ -1,9 +1,12 @@
 /** Two laptops behind two routers, and a bootstrap server: from the invite to a finished handoff, through everything that happens to a laptop. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { lockHolder } from '../../src/cli/instance-lock.ts'
 import { isRelayed } from '../../src/net/addresses.ts'
 import { whyNoLab } from './nat-lab.ts'
 import { joinTeam, type NatTeam, natTeam, untilDelivered, untilNode, untilPath, untilWhy } from './nat-team.ts'
+import { type Ids, sixteen } from '../node/attachments.ts'
 import { done } from './team.ts'
 
 const why = whyNoLab()
@@ -130,4 +133,22 @@ test('behind a router that lets no hole be made, all goes through the relay, and
     [team.frank, 'bob'],
   ] as const)
     await untilWhy(from, to, 'a hole through both routers could not be made')
+
+  // Sixteen artifacts of 5 MiB together go the same way.
+  const all = sixteen(1024 * 1024)
+  let ids: Ids[] = []
+  await untilNode(team.bob, async (call) => {
+    const message = { parts: [{ type: 'text' as const, text: 'through the relay' }] }
+    const artifacts = all.map(([artifact]) => artifact)
+    const sent = await call('message/send', { recipient: 'frank@acme', intent: 'inform', message, artifacts })
+    ids = sent.artifact_ids.map((artifact_id) => ({ thread_id: sent.thread_id, artifact_id }))
+    return true
+  })
+  await untilDelivered(team.bob, ids[0]?.thread_id ?? '')
+  for (const [i, [, bytes]] of all.entries()) {
+    const file = join(team.frank.home.home, `${i}`)
+    await done(team.frank, `show ${ids[i]?.thread_id} --artifact ${ids[i]?.artifact_id} --out ${file}`)
+    expect(Buffer.compare(readFileSync(file), bytes), `${i}`).toBe(0)
+  }
+  await untilPath(team.bob, 'frank', 'relayed')
 })

@@ -19,6 +19,7 @@ import {
   says,
   SESSION,
   stoppedAcme,
+  trio,
   uuid,
   view,
   viewOnce,
@@ -187,6 +188,21 @@ describe('where the laptop that has it is away', () => {
     await bob.stop()
     expect(Buffer.compare((await readAll(frank, ids)).bytes, bytes)).toBe(0)
   })
+})
+
+test('a reader whom it is shared with fetches it too, and gives it to others where the publisher is away', async () => {
+  const world = await trio()
+  const { bob, frank, carol } = world
+  const bytes = noise('file', 3 * CHUNK_SIZE_BYTES)
+  const { thread_id, artifact_ids } = await handOff(bob, 'frank', 'x', { artifacts: [fileOf('a', bytes)] })
+  const ids = { thread_id, artifact_id: artifact_ids[0] ?? '' }
+  await bob.node.share({ thread_id, reader: 'carol@acme' }, SESSION)
+  await viewOnce(world, carol, thread_id, ({ artifacts }) => artifacts.length === 1)
+  expect(Buffer.compare((await readAll(carol, ids)).bytes, bytes)).toBe(0)
+  await viewOnce(world, frank, thread_id, ({ participants }) => participants.length === 3)
+  await bob.stop()
+  await world.until('bob is gone', async () => (await frank.node.whoami()).reachable_peers === 1)
+  expect(Buffer.compare((await readAll(frank, ids)).bytes, bytes)).toBe(0)
 })
 
 describe('what broke off goes on with the rest', () => {

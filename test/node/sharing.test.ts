@@ -243,6 +243,17 @@ test('being named in it gives no access: not an assignee, not a mention', async 
   expect((await view(bob, thread_id)).readers).toEqual([])
 })
 
+test('nothing is assigned to a reader, who could do nothing about it', async () => {
+  const { bob, thread_id } = await conversation()
+  await share(bob, thread_id, 'carol@acme')
+  const { revision_id } = await view(bob, thread_id)
+  const assigned = bob.node.annotate({ thread_id, revision_id, body: 'carol, look', assignee: 'carol@acme' }, SESSION)
+  await expect(assigned).rejects.toMatchObject({
+    symbol: 'not_a_participant',
+    details: { participants: ['bob@acme', 'frank@acme'] },
+  })
+})
+
 describe('what is under other keys than the first', () => {
   const mallory = actor('mallory')
   const throwDice = dice('more keys')
@@ -331,3 +342,30 @@ test.each([1, 40])(
     expect(textsOf(await opensAll(world, carol, thread_id))).toEqual(['the beginning', ...said])
   },
 )
+
+test('a reader who is removed gets nothing that comes later; another one gets all of it, under each key', async () => {
+  const world = await stoppedAcme('frank', 'carol', 'dave')
+  const [bob, frank] = [world.laptop('bob'), world.laptop('frank')]
+  const [carol, dave] = [world.laptop('carol'), world.laptop('dave')]
+  for (const at of [bob, frank, carol, dave]) await at.start()
+  await world.connected()
+  const { thread_id } = await handOff(bob, 'frank', 'before')
+  await share(bob, thread_id, 'carol')
+  await opensAll(world, carol, thread_id)
+  await arrives(world, frank, thread_id)
+  await bob.node.remove({ name: 'carol' })
+  await viewOnce(world, frank, thread_id, ({ readers }) => readers.length === 0)
+  // Nothing is sealed under the key that carol has: it is refused until there is another one.
+  const after = await world.until('there is a key without carol', () =>
+    message(bob, thread_id, 'after').catch(() => undefined),
+  )
+  expect(after.thread_id).toBe(thread_id)
+  await agreed(world, thread_id, bob, frank)
+  await share(frank, thread_id, 'dave')
+  await arrives(world, dave, thread_id)
+  expect(textsOf(await opensAll(world, dave, thread_id))).toEqual(['before', 'after'])
+  expect((await view(dave, thread_id)).readers).toMatchObject([{ handle: 'dave@acme', shared_by: 'frank@acme' }])
+  expect(
+    (await view(frank, thread_id)).entries.filter(({ kind, reader }) => kind === 'share' && reader === 'dave@acme'),
+  ).toHaveLength(1)
+})

@@ -203,7 +203,13 @@ async function makeBase(names: readonly string[]): Promise<Map<string, Disk>> {
   if (seconds.length > 0) await world.bob.stop()
   for (const name of seconds) {
     const laptop = await world.stranger(name)
-    await enrolSecond({ owner: world.bob.disk, laptop: laptop.disk, name, system: laptop.system })
+    const { everybody, own } = await enrolSecond({
+      owner: (space) => world.bob.disk.rows(space),
+      name,
+      system: laptop.system,
+    })
+    await world.bob.disk.write(everybody)
+    await laptop.disk.write(own)
     laptops.push(laptop)
   }
   for (const laptop of laptops) if (!laptop.running) await laptop.start()

@@ -46,22 +46,28 @@ const EXPECTED: ReadonlySet<ApiSymbol> = new Set([
   'invalid_params',
 ])
 
+/** What else where people are removed. */
+const EXPECTED_OF_REMOVALS: ReadonlySet<ApiSymbol> = new Set(['unauthenticated', 'recipient_not_found'])
+
 export interface ClientParts {
   readonly laptop: Laptop
   readonly scene: Scene
   readonly random: Random
   /** Handles of those who can be handed something. */
   readonly others: readonly string[]
+  readonly removals: boolean
   /** The digest of a thread that a node shows. */
   shown(holder: Holder, thread: Hex, digest: string): void
 }
 
-export function createClient({ laptop, scene, random, others, shown }: ClientParts): Client {
+export function createClient({ laptop, scene, random, others, removals, shown }: ClientParts): Client {
   const { holder, name } = laptop
   /** Calls without an answer, with the node that was asked last. */
   const unanswered = new Map<Call, Node>()
   let asked = 0
 
+  const isExpected = (error: unknown): error is ApiError =>
+    error instanceof ApiError && (EXPECTED.has(error.symbol) || (removals && EXPECTED_OF_REMOVALS.has(error.symbol)))
   const nextKey = (): string => `${name} ${asked++}`
   const caller = (): Caller => ({ session: `${name} ${random.below(3)}` })
 
@@ -92,8 +98,7 @@ export function createClient({ laptop, scene, random, others, shown }: ClientPar
 
   function onError(call: Call, error: unknown): void {
     unanswered.delete(call)
-    if (error instanceof ApiError && EXPECTED.has(error.symbol))
-      return scene.note(`${name} ${call.what}: ${error.symbol}`)
+    if (isExpected(error)) return scene.note(`${name} ${call.what}: ${error.symbol}`)
     scene.violated('answers', `${name} ${call.what}: ${error instanceof Error ? error.stack : String(error)}`)
   }
 
@@ -164,8 +169,7 @@ export function createClient({ laptop, scene, random, others, shown }: ClientPar
       const view = await node.getThread({ thread_id: textId('thread', thread), mark_read: random.chance(0.5) })
       if (laptop.node === node) shown(holder, thread, view.state_digest)
     } catch (error) {
-      if (!(error instanceof ApiError) || !EXPECTED.has(error.symbol))
-        scene.violated('answers', `${name} cannot read: ${String(error)}`)
+      if (!isExpected(error)) scene.violated('answers', `${name} cannot read: ${String(error)}`)
     }
   }
 

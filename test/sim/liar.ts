@@ -25,7 +25,7 @@ import {
 import type { FrameStream } from '../../src/net/net.ts'
 import { SILENT_LOG } from '../../src/system.ts'
 import { actor, CLOCK_MS } from '../cast.ts'
-import { entriesOfThread } from './checkers/verdicts.ts'
+import { createHeader, devicesOf, entriesOfThread } from './checkers/verdicts.ts'
 import { type Lie, lie } from './lies.ts'
 import type { Random } from './random.ts'
 import { type World, rosterOn } from './world.ts'
@@ -40,7 +40,8 @@ export interface Liar {
 /** Half-truths are more dangerous than noise: most of what it says is well formed. */
 const HABITS = ['lie', 'lie', 'lie', 'hand off', 'tell one by one', 'announce', 'noise', 'replay', 'gossip'] as const
 
-export async function createLiar(world: World, random: Random): Promise<Liar> {
+/** `removals`: it may be removed, and makes keys of its own too. */
+export async function createLiar(world: World, random: Random, removals: boolean): Promise<Liar> {
   const { scene, liarsDisk } = world
   const self = actor('mallory')
   const roster = await rosterOn(liarsDisk)
@@ -158,6 +159,33 @@ export async function createLiar(world: World, random: Random): Promise<Liar> {
     return { entry: signEntry(header, self.key), body: sealed }
   }
 
+  /** A key that the rules store and that everybody can open who was in when the liar was, with as low an id as it can make. */
+  async function takeOver(thread: Hex): Promise<Lie | undefined> {
+    const create = createHeader(scene, thread)
+    if (!create || !devicesOf(create).includes(self.device)) return undefined
+    const { nonce } = create.ctl
+    const own = entriesOfThread(scene, thread).filter(({ header }) => header.dev === self.device)
+    const prev = own.toSorted((one, other) => other.header.seq - one.header.seq)[0]
+    const key = random.bytes(32)
+    const wraps = await Promise.all(
+      devicesOf(create).map((device) => {
+        const prekey = prekeys.get(device)
+        if (!prekey) throw new Error('everybody has a prekey')
+        const place = { ws, nonce, author: self.device }
+        return wrapThreadKey(key, place, { device, prekey: prekey.id, x25519: prekey.x25519, ekm: random.bytes(32) })
+      }),
+    )
+    const commit = commitThreadKey(key, { nonce, ws, device: self.device, prev: prev?.id ?? null })
+    const ctl = { commit, wraps, older: [], adds: null }
+    const place = { v: PROTOCOL_VERSION, ws, th: thread, dev: self.device, seq: prev ? prev.header.seq + 1 : 0 }
+    const parents = { prev: prev?.id ?? null, deps: prev ? [] : [thread] }
+    const drafts = Array.from({ length: 16 }, (_, ts): Draft => {
+      return { ...place, ...parents, ros: roster.point, kind: 'wrap', ctl, body: null, ts }
+    })
+    const [lowest] = drafts.map((draft) => signEntry(draft, self.key)).toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    return lowest && { entry: lowest, body: null }
+  }
+
   function aThread(): Hex | undefined {
     return random.pick([...scene.entries.values()].filter(({ header }) => header.kind === 'create'))?.id
   }
@@ -171,7 +199,7 @@ export async function createLiar(world: World, random: Random): Promise<Liar> {
 
   return {
     async act() {
-      const habit = random.pick(HABITS) ?? 'lie'
+      const habit = random.pick<(typeof HABITS)[number] | 'take over'>(removals ? [...HABITS, 'take over'] : HABITS)
       const thread = aThread()
       scene.note(`mallory: ${habit}`)
       if (habit === 'hand off') {
@@ -189,6 +217,10 @@ export async function createLiar(world: World, random: Random): Promise<Liar> {
         return
       }
       if (thread === undefined) return
+      if (habit === 'take over') {
+        const told = await takeOver(thread)
+        for (const device of told ? listeners() : []) if (told) say(device, entriesMessage(thread, [told]))
+      }
       if (habit === 'lie')
         for (const device of random.some(listeners(), 0.6)) say(device, entriesMessage(thread, [lie(parts, thread)]))
       if (habit === 'gossip') publish(lie(parts, thread))

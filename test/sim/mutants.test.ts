@@ -2,15 +2,29 @@
 import { expect, test, vi } from 'vitest'
 import type * as Acknowledge from '../../src/node/acknowledge.ts'
 import type * as Carry from '../../src/node/carry.ts'
+import type * as Contents from '../../src/node/contents.ts'
+import type * as Fencing from '../../src/node/fencing.ts'
 import type * as Rows from '../../src/node/rows.ts'
 
+import { emptyRosterLog } from '../../protocol/index.ts'
 import { missingBodies } from '../../src/node/threads.ts'
 import type * as Tracker from '../../src/node/tracker.ts'
 import type * as WriteQueue from '../../src/node/write-queue.ts'
 import type { Defects } from './laptop.ts'
 import { tell } from './story.ts'
 
-type Break = 'outbox' | 'bodies' | 'queue' | 'keys' | 'tracker' | 'carried' | 'quota' | 'boast'
+type Break =
+  | 'outbox'
+  | 'bodies'
+  | 'queue'
+  | 'keys'
+  | 'tracker'
+  | 'carried'
+  | 'quota'
+  | 'boast'
+  | 'fence'
+  | 'late fence'
+  | 'old key'
 const broken = vi.hoisted(() => ({ by: undefined as string | undefined }))
 
 vi.mock('../../src/node/rows.ts', async (original) => {
@@ -61,6 +75,26 @@ vi.mock('../../src/node/carry.ts', async (original) => {
   }
 })
 
+vi.mock('../../src/node/fencing.ts', async (original) => {
+  const real = await original<typeof Fencing>()
+  return {
+    ...real,
+    secure: (...[held, turn, thread, duties]: Parameters<typeof real.secure>) =>
+      real.secure(held, turn, thread, broken.by === 'fence' ? { fence: false, wrap: duties?.wrap ?? true } : duties),
+    fenceBefore: (...given: Parameters<typeof real.fenceBefore>) =>
+      broken.by === 'fence' || broken.by === 'late fence' ? undefined : real.fenceBefore(...given),
+  }
+})
+
+vi.mock('../../src/node/contents.ts', async (original) => {
+  const real = await original<typeof Contents>()
+  return {
+    ...real,
+    writingKey: (...[workspace, thread]: Parameters<typeof real.writingKey>) =>
+      real.writingKey(broken.by === 'old key' ? { ...workspace, log: emptyRosterLog() } : workspace, thread),
+  }
+})
+
 vi.mock('../../src/node/write-queue.ts', async (original) => {
   const real = await original<typeof WriteQueue>()
   return {
@@ -85,6 +119,7 @@ interface Mutant {
   readonly node: string
   readonly break?: Break
   readonly defects?: Defects
+  readonly removals?: boolean
   /** Seeds of which one, at the latest the last, shows it. */
   readonly seeds: readonly [first: number, last: number]
   /** Checkers that may be the first to say so. */
@@ -109,14 +144,17 @@ const MUTANTS: readonly Mutant[] = [
   { node: 'keeps more for others than it may', break: 'quota', seeds: [1, 60], by: ['carried'] },
   { node: 'says that it keeps what it does not', break: 'boast', seeds: [1, 20], by: ['carried'] },
   { node: 'shows a state that has passed', break: 'tracker', seeds: [1, 20], by: ['rules', 'digests'] },
+  { node: 'fences nobody', break: 'fence', removals: true, seeds: [1, 20], by: ['shut out'] },
+  { node: 'fences after it has taken in', break: 'late fence', removals: true, seeds: [1, 200], by: ['shut out'] },
+  { node: 'writes under the old key', break: 'old key', removals: true, seeds: [1, 20], by: ['shut out'] },
 ]
 
 test.each(MUTANTS)(
   'a node that $node is caught',
-  async ({ break: by, defects = {}, seeds: [first, last], by: who }) => {
+  async ({ break: by, defects = {}, removals = false, seeds: [first, last], by: who }) => {
     broken.by = by
     for (let seed = first; seed <= last; seed++) {
-      const { violation } = await tell(seed, { defects })
+      const { violation } = await tell(seed, { defects, removals })
       if (!violation) continue
       console.log(`seed ${seed}, ${violation.checker}: ${violation.what}`)
       return expect(who).toContain(violation.checker)

@@ -4,7 +4,18 @@
  * by this and by nothing that a node says of itself.
  */
 import { createHash } from 'node:crypto'
-import { type Entry, type Hex, openEntry, parseEntry, textId } from '../../protocol/index.ts'
+import {
+  admitRosterEntry,
+  currentRoster,
+  emptyRosterLog,
+  type Entry,
+  type Hex,
+  openEntry,
+  parseEntry,
+  parseRosterEntry,
+  type RosterLog,
+  textId,
+} from '../../protocol/index.ts'
 import { decodeRow, type RefusedRow, type ThreadRow } from '../../src/node/rows.ts'
 import type { Space, Write } from '../../src/store/store.ts'
 import type { Row } from './disk.ts'
@@ -27,6 +38,10 @@ export interface Holder {
   /** All that its disks ever held. */
   readonly ever: Set<Hex>
   readonly bodiesEver: Set<Hex>
+  /** Threads that it keeps apart. */
+  apart: Set<Hex>
+  /** The roster that its disk holds. */
+  log: RosterLog
   /** How often an old copy of its disk was put back. */
   restored: number
 }
@@ -64,6 +79,10 @@ export interface Scene {
   /** The entries in the past of an entry, found by following its parents. */
   pastOf(id: Hex): ReadonlySet<Hex>
   isHonest(device: Hex): boolean
+  /** Honest laptops that nobody has removed. */
+  readonly staying: readonly Holder[]
+  /** Whether the owner has removed the device. */
+  isRemoved(device: Hex): boolean
   holderOf(device: Hex): Holder | undefined
   /** The id that the text form names. */
   idOf(text: string): Hex | undefined
@@ -93,6 +112,8 @@ export function emptyHolder(name: string, device: Hex): Holder {
     rows: new Map(),
     keys: new Map(COUNTED.map((space) => [space, new Set()])),
     carried: new Map(),
+    apart: new Set(),
+    log: emptyRosterLog(),
     ever: new Set(),
     bodiesEver: new Set(),
     restored: 0,
@@ -105,6 +126,8 @@ export function createScene(holders: readonly Holder[], make: (scene: Scene) => 
   const names = new Map<string, Hex>()
   const hash = createHash('sha256')
   const trace: string[] = []
+  /** Devices that a roster on some disk has removed. */
+  const out = new Set<Hex>()
   let checkers: Checker[] = []
   let violation: Scene['violation']
 
@@ -120,6 +143,7 @@ export function createScene(holders: readonly Holder[], make: (scene: Scene) => 
       keys?.delete(write.key)
       if (write.space === 'body') holder.bodies.delete(write.key)
       if (write.space === 'carried') holder.carried.delete(write.key)
+      if (write.space === 'quarantine') holder.apart.delete(write.key)
       return undefined
     }
     keys?.add(write.key)
@@ -131,6 +155,8 @@ export function createScene(holders: readonly Holder[], make: (scene: Scene) => 
       const [thread, , size] = decodeRow(write.value) as [Hex, Hex, number]
       holder.carried.set(write.key, { thread, size })
     }
+    if (write.space === 'quarantine') holder.apart.add(write.key)
+    if (write.space === 'roster') takeRoster(holder, write.value)
     if (write.space === 'thread') holder.rows.set(write.key, fromJson(write.value) as ThreadRow)
     if (write.space !== 'entry') return undefined
     const [envelope] = decodeRow(write.value) as [Uint8Array, number]
@@ -143,8 +169,20 @@ export function createScene(holders: readonly Holder[], make: (scene: Scene) => 
     return entry
   }
 
+  function takeRoster(holder: Holder, envelope: Uint8Array): void {
+    const entry = parseRosterEntry(envelope)
+    if (!entry.ok) throw new Error(`a roster entry on the disk of ${holder.name} does not parse: ${entry.refusal}`)
+    admitRosterEntry(holder.log, entry.value)
+    const roster = currentRoster(holder.log)
+    for (const { key, removed } of roster?.devices.values() ?? []) if (removed) out.add(key)
+  }
+
   const scene: Scene = {
     holders,
+    get staying() {
+      return holders.filter(({ device }) => !out.has(device))
+    },
+    isRemoved: (device) => out.has(device),
     entries,
     pastOf(id) {
       const known = pasts.get(id)

@@ -2,22 +2,29 @@
 import { describe, expect, test } from 'vitest'
 import { type Outcome, tell } from './story.ts'
 
-const SEEDS_COUNT = 200
+const SEEDS_COUNT = 150
+const REMOVAL_SEEDS_COUNT = 50
 const TOGETHER_COUNT = 10
 
-const firsts = Array.from({ length: SEEDS_COUNT / TOGETHER_COUNT }, (_, i) => 1 + i * TOGETHER_COUNT)
+const firstsOf = (count: number): number[] =>
+  Array.from({ length: count / TOGETHER_COUNT }, (_, i) => 1 + i * TOGETHER_COUNT)
 
 /** What went wrong, and how to see it again; undefined where nothing did. */
-function complaint({ seed, violation, summary }: Outcome): string | undefined {
+function complaint({ seed, violation, summary }: Outcome, options = ''): string | undefined {
   return (
     violation &&
-    `seed ${seed}, ${violation.checker}: ${violation.what}\nreplay: npm run sim -- --seeds ${seed} --trace\n${summary}`
+    `seed ${seed}, ${violation.checker}: ${violation.what}\nreplay: npm run sim -- --seeds ${seed} --trace${options}\n${summary}`
   )
 }
 
 describe('every story ends well', () => {
-  test.each(firsts)(`the ${TOGETHER_COUNT} seeds from %i on`, async (first) => {
+  test.each(firstsOf(SEEDS_COUNT))(`the ${TOGETHER_COUNT} seeds from %i on`, async (first) => {
     for (let seed = first; seed < first + TOGETHER_COUNT; seed++) expect(complaint(await tell(seed))).toBeUndefined()
+  })
+
+  test.each(firstsOf(REMOVAL_SEEDS_COUNT))(`the ${TOGETHER_COUNT} seeds of removals from %i on`, async (first) => {
+    for (let seed = first; seed < first + TOGETHER_COUNT; seed++)
+      expect(complaint(await tell(seed, { removals: true }), ' --removals')).toBeUndefined()
   })
 })
 
@@ -30,6 +37,8 @@ test('a seed tells the same story again, event by event', async () => {
     expect(again.trace).toEqual(first.get(seed)?.trace)
     expect(again.traceHash).toBe(first.get(seed)?.traceHash)
   }
+  const removals = { removals: true }
+  expect((await tell(1, removals)).traceHash).toBe((await tell(1, removals)).traceHash)
   expect(new Set([...first.values()].map(({ traceHash }) => traceHash)).size).toBe(seeds.length)
 })
 

@@ -13,14 +13,16 @@ import { honestChecker } from './checkers/honest.ts'
 import { keptChecker } from './checkers/kept.ts'
 import { outboxChecker } from './checkers/outbox.ts'
 import { rulesChecker } from './checkers/rules.ts'
+import { shutOutChecker } from './checkers/shut-out.ts'
 import { toldChecker } from './checkers/told.ts'
 import { type Client, createClient } from './client.ts'
 import type { CrashPoint, Defects, Laptop } from './laptop.ts'
 import { createLiar, type Liar } from './liar.ts'
-import { rest } from './quiet.ts'
+import { createOwner } from './owner.ts'
+import { HEALING_MS, rest } from './quiet.ts'
 import { random, type Random } from './random.ts'
 import type { Scene } from './scene.ts'
-import { createWorld, type Faults, type Help, HONEST, NO_FAULTS, rosterRows, type World } from './world.ts'
+import { createWorld, type Faults, type Help, HONEST, NO_FAULTS, type World } from './world.ts'
 
 export interface Outcome {
   readonly seed: number
@@ -33,6 +35,8 @@ export interface Outcome {
 
 export interface StoryOptions {
   readonly defects?: Defects
+  /** frank has two laptops, and bob removes somebody, or the liar. */
+  readonly removals?: boolean
 }
 
 /** What can happen in a step, and how often beside the others. A run leaves some of it out. */
@@ -60,24 +64,22 @@ const STEPS_MIN = 12
 const STEPS_MAX = 36
 const DAY_MS = 24 * 60 * 60 * 1000
 const POINTS: readonly CrashPoint[] = ['before a batch', 'after a batch', 'before a publish', 'before a send']
-/** Two beacons and what they cause. */
-const HEALING_MS = 25 * 60_000
 
 export async function tell(seed: number, options: StoryOptions = {}): Promise<Outcome> {
   const dice = random(`seed ${seed}`)
-  const roster = await rosterRows()
   const look = lookLater()
   const help = someHelp(dice.fork('help'))
   const honest = dice.between(2, HONEST.length)
-  const defects = options.defects ?? {}
+  const { defects = {}, removals = false } = options
   let shown: ReturnType<typeof digestChecker>['shown'] = () => undefined
   const world = await createWorld({
     random: dice.fork('world'),
     honest,
     defects,
     help,
+    removals,
     checkers(scene) {
-      const digests = digestChecker(scene, roster)
+      const digests = digestChecker(scene)
       shown = digests.shown
       const looking = look.keep([boundsChecker(scene), carriedChecker(scene, help.quotas)])
       const others = [
@@ -88,36 +90,41 @@ export async function tell(seed: number, options: StoryOptions = {}): Promise<Ou
         finalChecker,
         convergedChecker,
         outboxChecker,
+        shutOutChecker,
       ]
       return [digests, ...looking, ...others.map((make) => make(scene))]
     },
   })
   const { scene, laptops, clock } = world
   const happenings = (Object.keys(HAPPENINGS) as Happening[]).filter((one) => ALWAYS.has(one) || dice.chance(0.6))
-  const liar = happenings.includes('the liar acts') ? await createLiar(world, dice.fork('liar')) : undefined
-  const handles = [...scene.holders.map(({ name }) => name), ...(liar ? ['mallory'] : [])]
+  const liar = happenings.includes('the liar acts') ? await createLiar(world, dice.fork('liar'), removals) : undefined
+  const handles = [...new Set([...scene.holders.map(({ name }) => memberOf(name)), ...(liar ? ['mallory'] : [])])]
   const clients = laptops.map((laptop) =>
     createClient({
       laptop,
       scene,
       random: dice.fork(`client ${laptop.name}`),
-      others: handles.filter((name) => name !== laptop.name),
+      others: handles.filter((name) => name !== memberOf(laptop.name)),
+      removals,
       shown: (holder, thread, digest) => shown(holder, thread, digest),
     }),
   )
-  const cast = { world, clients, liar, dice, cuts: new Set<string>() }
+  const cast = { world, clients, liar, dice, removals, cuts: new Set<string>() }
   world.setFaults(someFaults(dice))
   for (const laptop of laptops) begin(scene, laptop)
   await clock.pass(2000)
   const steps = dice.between(STEPS_MIN, STEPS_MAX)
   const comings = dice.fork('comings and goings')
+  const owner = removals ? createOwner(world, dice.fork('owner')) : undefined
   for (let step = 0; step < steps && !scene.violation; step++) {
     await happen(cast, pickHappening(dice, happenings))
+    owner?.mayRemove(steps)
     if (comings.chance(0.1)) world.post[world.post.isUp ? 'close' : 'open']()
     await rest()
     for (const laptop of laptops) look.at(laptop)
   }
   await heal(cast)
+  await owner?.isDone()
   if (!scene.violation) await epilogue(cast)
   if (!scene.violation) scene.tell((checker) => checker.ended?.())
   for (const laptop of laptops) look.at(laptop)
@@ -136,6 +143,12 @@ interface Cast {
   readonly liar: Liar | undefined
   readonly dice: Random
   readonly cuts: Set<string>
+  readonly removals: boolean
+}
+
+/** frank2 is a laptop of frank. */
+function memberOf(laptop: string): string {
+  return laptop.replace(/2$/, '')
 }
 
 function pickHappening(dice: Random, happenings: readonly Happening[]): Happening {
@@ -215,7 +228,9 @@ async function happen(cast: Cast, happening: Happening): Promise<void> {
       if (some?.state === 'up') end(scene, some)
       return clock.pass(1500)
     case 'an old disk is put back': {
-      const restored = dice.pick(laptops.filter(({ hasBackup }) => hasBackup))
+      // An owner who forgets what he signed forks the roster, and that ends every story.
+      const mayForget = cast.removals ? laptops.slice(1) : laptops
+      const restored = dice.pick(mayForget.filter(({ hasBackup }) => hasBackup))
       return restored && putBack(cast, restored)
     }
     case 'a clock jumps':
@@ -282,12 +297,20 @@ async function epilogue({ world, clients, dice }: Cast): Promise<void> {
   const { scene, laptops, clock } = world
   for (const [i, client] of clients.entries())
     for (const what of client.open) scene.violated('answers', `${laptops[i]?.name} never answers: ${what}`)
-  const [from, to] = dice.fork('epilogue').shuffled(laptops)
+  const staying = laptops.filter(({ device }) => !scene.isRemoved(device))
+  const [from, ...others] = dice.fork('epilogue').shuffled(staying)
+  const to = others.find(({ name }) => memberOf(name) !== memberOf(from?.name ?? ''))
+  // Everybody else may have been removed.
+  if (from && !to) return
   if (!from?.node || !to?.node) return scene.violated('ends well', 'somebody does not run')
   const caller = { session: 'epilogue' }
   const done = from.node
     .sendHandoff(
-      { recipient: `${to.name}@acme`, intent: 'inform', message: { parts: [{ type: 'text', text: 'at last' }] } },
+      {
+        recipient: `${memberOf(to.name)}@acme`,
+        intent: 'inform',
+        message: { parts: [{ type: 'text', text: 'at last' }] },
+      },
       caller,
     )
     .then(async ({ thread_id }) => {

@@ -4,9 +4,10 @@ import { foundWorkspace } from '../../src/node/found.ts'
 import { createMemoryHub, type MemoryHub } from '../../src/net/memory-net.ts'
 import type { Quotas } from '../../src/node/quotas.ts'
 import { findSecrets } from '../../src/node/secrets.ts'
-import { SPACES, type Space } from '../../src/store/store.ts'
+import { SPACES, type Space, type Write } from '../../src/store/store.ts'
 import { SILENT_LOG } from '../../src/system.ts'
 import { actor, seedOf } from '../cast.ts'
+import { enrolSecond } from '../node/second-laptop.ts'
 import { type Hand, simClock, type SimClock } from './clock.ts'
 import { createDisk, type Disk, type Row } from './disk.ts'
 import { createLaptop, type Defects, type Laptop } from './laptop.ts'
@@ -18,6 +19,9 @@ import { type Checker, createScene, emptyHolder, type Scene } from './scene.ts'
 /** The members of acme: bob owns it, and mallory lies. */
 export const HONEST = ['bob', 'frank', 'carol', 'alice'] as const
 const LIAR = 'mallory'
+
+/** frank's other laptop, in stories of removals. */
+const SECOND_LAPTOP = 'frank2'
 
 /** How often each fault happens, where it may. */
 export interface Faults {
@@ -65,6 +69,8 @@ export interface WorldOptions {
   readonly checkers: (scene: Scene) => Checker[]
   readonly defects: Defects
   readonly help?: Help
+  /** frank has a second laptop, and the owner may remove people. */
+  readonly removals?: boolean
 }
 
 /** How laptops help each other out when somebody is away. */
@@ -76,15 +82,17 @@ export interface Help {
 
 type Rows = ReadonlyMap<Space, readonly Row[]>
 let base: Promise<ReadonlyMap<string, Rows>> | undefined
+let second: Promise<ReadonlyMap<string, Rows>> | undefined
 
 export async function createWorld(options: WorldOptions): Promise<World> {
   // Loading what searches for secrets takes real time, which no seed decides.
   await findSecrets([])
   holdBackWebCrypto()
-  const { honest, checkers, defects, help } = options
-  const disks = await (base ??= makeBase())
+  const { honest, checkers, defects, help, removals = false } = options
+  const disks = await (removals ? (second ??= withSecond((base ??= makeBase()))) : (base ??= makeBase()))
   const diskOf = (name: string): Promise<Disk> => createDisk(disks.get(name))
-  const names = HONEST.slice(0, honest)
+  const names: string[] = HONEST.slice(0, honest)
+  if (removals) names.splice(2, 0, SECOND_LAPTOP)
   const scene = createScene(
     names.map((name) => emptyHolder(name, actor(name).device)),
     checkers,
@@ -119,6 +127,10 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   const laptops: Laptop[] = []
   for (const holder of scene.holders) {
     const disk = await diskOf(holder.name)
+    for (const [, envelope] of await disk.rows('roster')) {
+      const entry = parseRosterEntry(envelope)
+      if (entry.ok) admitRosterEntry(holder.log, entry.value)
+    }
     laptops.push(createLaptop(holder, disk, { ...around, random: options.random.fork(holder.name) }))
   }
   return {
@@ -146,12 +158,6 @@ export async function createWorld(options: WorldOptions): Promise<World> {
       else clogged.set(linkOf(one.device, other.device), delayMs)
     },
   }
-}
-
-/** The rows of the roster that everybody holds. */
-export async function rosterRows(): Promise<readonly Row[]> {
-  holdBackWebCrypto()
-  return (await (base ??= makeBase())).get(LIAR)?.get('roster') ?? []
 }
 
 /** The newest roster that a disk holds. */
@@ -212,6 +218,28 @@ async function makeBase(): Promise<ReadonlyMap<string, Rows>> {
   for (const [name, held] of rows)
     if (held.get('prekey')?.length !== names.length) throw new Error(`${name} does not hold every key`)
   return rows
+}
+
+/** The same disks with frank's second laptop in the roster, and one more for that. */
+async function withSecond(first: Promise<ReadonlyMap<string, Rows>>): Promise<ReadonlyMap<string, Rows>> {
+  const disks = await first
+  const clock = simClock()
+  const dice = random('second laptop')
+  const enrolled = enrolSecond({
+    owner: async (space) => disks.get('bob')?.get(space) ?? [],
+    name: SECOND_LAPTOP,
+    system: { clock: clock.hand(), dice: (count) => dice.bytes(count) },
+  })
+  const { everybody, own } = await finish(clock, enrolled)
+  const all = [...disks].map(([name, rows]): [string, Rows] => [name, grown(rows, everybody)])
+  return new Map([...all, [SECOND_LAPTOP, grown(new Map(), own)]])
+}
+
+function grown(rows: Rows, writes: readonly Write[]): Rows {
+  const spaces = new Map<Space, Row[]>([...rows].map(([space, found]) => [space, [...found]]))
+  for (const write of writes)
+    if (write.type === 'put') spaces.set(write.space, [...(spaces.get(write.space) ?? []), [write.key, write.value]])
+  return spaces
 }
 
 function running(laptop: Pick<Laptop, 'name' | 'node'>): NonNullable<Laptop['node']> {

@@ -6,10 +6,11 @@ import { createHeader, devicesOf, forkedIn } from './verdicts.ts'
 /** What is still missing where, in words; nothing when all is well. */
 export function missing(scene: Scene): string[] {
   const faults: string[] = []
-  for (const holder of scene.holders) {
-    for (const other of scene.holders) {
+  for (const holder of scene.staying) {
+    for (const other of scene.staying) {
       for (const id of other.held) {
-        if (!holder.held.has(id)) faults.push(`${holder.name} has no ${kindOf(scene, id)} that ${other.name} holds`)
+        if (!holder.held.has(id) && !isApart(scene, id))
+          faults.push(`${holder.name} has no ${kindOf(scene, id)} that ${other.name} holds`)
       }
     }
     for (const [thread, { recovering, side }] of holder.rows) {
@@ -31,14 +32,21 @@ export function missing(scene: Scene): string[] {
   return faults
 }
 
+/** Whoever keeps a thread apart tells nobody of it who has not got it. */
+function isApart(scene: Scene, id: Hex): boolean {
+  const thread = scene.entries.get(id)?.thread ?? ''
+  return scene.staying.some(({ apart }) => apart.has(thread))
+}
+
 function kindOf(scene: Scene, id: Hex): string {
   const header = scene.entries.get(id)?.header
   return `${header?.kind} of ${(header && scene.holderOf(header.dev)?.name) ?? 'the liar'}`
 }
 
+/** Devices of both sides, but for those that were removed. */
 function participants(scene: Scene, thread: Hex): Hex[] {
   const create = createHeader(scene, thread)
-  return create ? devicesOf(create) : []
+  return create ? devicesOf(create).filter((device) => !scene.isRemoved(device)) : []
 }
 
 /** A device of the thread is without a body that another honest device of it holds. */
@@ -52,7 +60,8 @@ function lacksBody(scene: Scene, holder: Holder, entry: Entry): boolean {
 
 /**
  * Honest devices that have not acknowledged an own entry of `holder`. Known exceptions: a device
- * that forked says nothing any more, and one that misses a body says nothing yet.
+ * that forked says nothing any more, one that misses a body says nothing yet, unless it is of a
+ * removed device, and of a thread that one keeps apart nothing is said.
  */
 function owedTo(scene: Scene, holder: Holder, entry: Entry): Hex[] {
   if (entry.header.dev !== holder.device || entry.header.kind === 'ack') return []
@@ -60,8 +69,10 @@ function owedTo(scene: Scene, holder: Holder, entry: Entry): Hex[] {
   const forked = forkedIn(held)
   return participants(scene, entry.thread).filter((device) => {
     const to = scene.holderOf(device)
-    if (!to || to === holder || forked.has(device)) return false
-    if (held.some(({ id, header }) => header.body !== null && !to.bodies.has(id))) return false
+    if (!to || to === holder || forked.has(device) || to.apart.has(entry.thread)) return false
+    const isAwaited = ({ id, header }: Entry): boolean =>
+      header.body !== null && !to.bodies.has(id) && !scene.isRemoved(header.dev)
+    if (held.some(isAwaited)) return false
     return !held.some(({ id, header }) => header.dev === device && scene.pastOf(id).has(entry.id))
   })
 }

@@ -1,18 +1,14 @@
 /** Whoever holds the same entries shows the same state, in whatever order they came. */
 import {
   addNode,
-  admitRosterEntry,
   authorize,
   emptyGraph,
   type Entry,
   type Hex,
-  parseRosterEntry,
   reduce,
   type RosterLog,
   stateDigest,
-  emptyRosterLog,
 } from '../../../protocol/index.ts'
-import type { Row } from '../disk.ts'
 import type { Checker, Holder, Scene } from '../scene.ts'
 import { setName } from './rules.ts'
 
@@ -21,9 +17,8 @@ export interface DigestChecker extends Checker {
   shown(holder: Holder, thread: Hex, digest: string): void
 }
 
-export function digestChecker(scene: Scene, roster: readonly Row[]): DigestChecker {
+export function digestChecker(scene: Scene): DigestChecker {
   const name = 'digests'
-  const log = rosterLog(roster)
   const known = new Map<string, string>()
 
   function compare(holder: Holder, thread: Hex, digest: string): void {
@@ -41,7 +36,7 @@ export function digestChecker(scene: Scene, roster: readonly Row[]): DigestCheck
     ended() {
       for (const holder of scene.holders)
         for (const [thread, held] of holder.entries) {
-          const digest = digestOf(log, held)
+          const digest = digestOf(holder.log, held)
           if (digest === undefined) scene.violated(name, `what ${holder.name} stored is not allowed in its order`)
           else compare(holder, thread, digest)
         }
@@ -58,13 +53,4 @@ function digestOf(log: RosterLog, entries: readonly Entry[]): string | undefined
     addNode(graph, node.value)
   }
   return stateDigest(graph, reduce(graph))
-}
-
-function rosterLog(rows: readonly Row[]): RosterLog {
-  const log = emptyRosterLog()
-  for (const [, envelope] of rows) {
-    const entry = parseRosterEntry(envelope)
-    if (entry.ok) admitRosterEntry(log, entry.value)
-  }
-  return log
 }

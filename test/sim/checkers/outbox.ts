@@ -1,4 +1,4 @@
-/** Whatever a device of the thread has not acknowledged stands in the outbox, on disk, until it has. */
+/** Whatever a device of the thread has not acknowledged stands in the outbox, on disk, until it has, or is removed. */
 import type { Checker, Holder, Scene } from '../scene.ts'
 import { createHeader, devicesOf } from './verdicts.ts'
 
@@ -19,7 +19,7 @@ export function outboxChecker(scene: Scene): Checker {
               scene.pastOf(id).has(entry.id) &&
               !(header.kind === 'ack' && header.ctl.lack.includes(entry.id)),
           )
-          if (device !== holder.device && !isKnown) keys.add(`${device}/${entry.id}`)
+          if (device !== holder.device && !isKnown && !scene.isRemoved(device)) keys.add(`${device}/${entry.id}`)
         }
       }
     }
@@ -38,7 +38,7 @@ export function outboxChecker(scene: Scene): Checker {
   return {
     name,
     ended() {
-      for (const holder of scene.holders) check(holder)
+      for (const holder of scene.staying) check(holder)
     },
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The rules once more, in the fewest words that cover what is simulated (no added devices, shares, fences):
+ * The rules once more, in the fewest words that cover what is simulated (no added devices, no shares):
  * judged from who wrote what and what lies in whose past, by none of the code that nodes judge with.
  */
 import type { Status, Entry, Header, Hex } from '../../../protocol/index.ts'
@@ -37,11 +37,12 @@ export function fault(scene: Scene, entry: Entry): string | undefined {
   if (!isSender && !isRecipient) return 'its author has no side'
   const own = [...past].filter((id) => scene.entries.get(id)?.header.dev === header.dev)
   if (own.length !== header.seq) return 'it builds on a fork of its author, or misses a part of its own chain'
-  const accepts = inPast(scene, entry, 'accept')
-  const cancels = inPast(scene, entry, 'cancel')
-  const completes = inPast(scene, entry, 'complete')
-  const untouched = accepts.length + cancels.length + completes.length === 0
-  const isAccepted = completes.length === 0 && accepts.some((accept) => !isVoid(scene, accept, past))
+  const before = statusOf(
+    scene,
+    [...past].flatMap((id) => scene.entries.get(id) ?? []),
+  )
+  const untouched = before === 'pending'
+  const isAccepted = before === 'accepted'
   switch (header.kind) {
     case 'accept':
       return isRecipient && untouched ? undefined : 'only the recipient accepts, and only what is pending'
@@ -58,12 +59,39 @@ export function fault(scene: Scene, entry: Entry): string | undefined {
     case 'annotate':
     case 'resolve':
       return untouched || isAccepted ? undefined : 'nothing is said in what has ended'
+    case 'fence':
+      return sideOf(create, header.ctl.device) === (isSender ? 'recipient' : 'sender')
+        ? undefined
+        : 'only a laptop of the other side is fenced'
     case 'ack':
     case 'wrap':
       return undefined
     default:
       return `nobody here writes a ${header.kind}`
   }
+}
+
+export function sideOf(create: CreateHeader, device: Hex): 'sender' | 'recipient' | undefined {
+  if (create.ctl.senders.includes(device)) return 'sender'
+  return create.ctl.recipients.includes(device) ? 'recipient' : undefined
+}
+
+/** A fence names its author, does not know it, and nobody of the fencing side built on it without knowing the fence. */
+export function isCut(scene: Scene, entry: Entry, within: ReadonlySet<Hex>): boolean {
+  const create = createHeader(scene, entry.thread)
+  const others = [...within].flatMap((id) => scene.entries.get(id) ?? [])
+  return others.some((fence) => {
+    if (!create || fence.header.kind !== 'fence' || fence.header.ctl.device !== entry.header.dev) return false
+    if (scene.pastOf(fence.id).has(entry.id)) return false
+    const side = sideOf(create, fence.header.dev)
+    return !others.some(
+      ({ id, header }) =>
+        id !== fence.id &&
+        sideOf(create, header.dev) === side &&
+        scene.pastOf(id).has(entry.id) &&
+        !scene.pastOf(id).has(fence.id),
+    )
+  })
 }
 
 /** An accept is void if its device also signed something, beside it, that knows of a cancel. */
@@ -84,10 +112,14 @@ function isVoid(scene: Scene, accept: Entry, within: ReadonlySet<Hex>): boolean 
 /** What a set of entries of one thread amounts to. */
 export function statusOf(scene: Scene, entries: readonly Entry[]): Status {
   const ids = new Set(entries.map(({ id }) => id))
-  const accepts = entries.filter((entry) => entry.header.kind === 'accept' && !isVoid(scene, entry, ids))
+  const accepts = entries.filter(
+    (entry) => entry.header.kind === 'accept' && !isVoid(scene, entry, ids) && !isCut(scene, entry, ids),
+  )
   const effective = new Set(accepts.map(({ id }) => id))
   const isComplete = (entry: Entry): boolean =>
-    entry.header.kind === 'complete' && [...scene.pastOf(entry.id)].some((id) => effective.has(id))
+    entry.header.kind === 'complete' &&
+    !isCut(scene, entry, ids) &&
+    [...scene.pastOf(entry.id)].some((id) => effective.has(id))
   if (entries.some(isComplete)) return 'completed'
   if (effective.size > 0) return 'accepted'
   return entries.some(({ header }) => header.kind === 'cancel') ? 'cancelled' : 'pending'
