@@ -179,10 +179,9 @@ export async function createLiar(world: World, random: Random, removals: boolean
     const ctl = { commit, wraps, older: [], adds: null }
     const place = { v: PROTOCOL_VERSION, ws, th: thread, dev: self.device, seq: prev ? prev.header.seq + 1 : 0 }
     const parents = { prev: prev?.id ?? null, deps: prev ? [] : [thread] }
-    const drafts = Array.from({ length: 16 }, (_, ts): Draft => {
-      return { ...place, ...parents, ros: roster.point, kind: 'wrap', ctl, body: null, ts }
-    })
-    const [lowest] = drafts.map((draft) => signEntry(draft, self.key)).toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    const draft: Draft = { ...place, ...parents, ros: roster.point, kind: 'wrap', ctl, body: null, ts: CLOCK_MS }
+    const entries = Array.from({ length: 16 }, (_, ts) => signEntry({ ...draft, ts }, self.key))
+    const [lowest] = entries.toSorted((a, b) => (a.id < b.id ? -1 : 1))
     return lowest && { entry: lowest, body: null }
   }
 

@@ -18,6 +18,11 @@ export function keptChecker(scene: Scene): Checker {
     return !scene.holders.some(({ held }) => held.has(entry))
   }
 
+  /** Known exception: an old disk was put back, and the laptop was removed before peers gave it back what it had lost. */
+  function isOut(holder: Holder): boolean {
+    return holder.restored > 0 && scene.isRemoved(holder.device)
+  }
+
   function describe(holder: Holder, told: Acknowledged): string {
     return `${holder.name} was told that its ${told.kind} in ${told.thread.slice(0, 8)} is saved`
   }
@@ -35,7 +40,8 @@ export function keptChecker(scene: Scene): Checker {
     },
     ended() {
       for (const { told, entry } of promised)
-        if (!told.holder.held.has(entry)) scene.violated(name, `${describe(told.holder, told)}, and it is gone`)
+        if (!told.holder.held.has(entry) && !isOut(told.holder))
+          scene.violated(name, `${describe(told.holder, told)}, and it is gone`)
     },
   }
 }
