@@ -11,7 +11,7 @@ import { fold } from '../../src/node/search-words.ts'
 import type { Thread } from '../../src/node/threads.ts'
 import { resolveHandle, rosterOf } from '../../src/node/workspace.ts'
 import { openLevelStore } from '../../src/store/level-store.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store, Write } from '../../src/store/store.ts'
 import { realSystem } from '../../src/system.ts'
 import { seedOf } from '../cast.ts'
 import type { MemberPlace } from './members.ts'
@@ -69,6 +69,10 @@ async function fill({ place, to, threads }: Extract<Order, { do: 'fill' }>): Pro
       }
     })
   }
+  // As if the other side had acknowledged all of it.
+  const owed: Write[] = []
+  for await (const [key] of store.range('outbox')) owed.push({ type: 'del', space: 'outbox', key })
+  await store.batch(owed)
   await store.close()
   return { characters }
 }
