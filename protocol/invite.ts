@@ -46,6 +46,7 @@ export function phraseWords(secret: Uint8Array): string[] {
 }
 
 const WORDS: ReadonlySet<string> = new Set(wordlist)
+const PHRASE_DISTINCT_SHARE_MIN = 0.75
 
 /**
  * Where in `text` the first twelve or twenty-four words begin that {@link phraseWords} could have made, by their
@@ -61,8 +62,10 @@ export function findPhrase(text: string): number | undefined {
     run.push({ word, at })
     if (run.length > 24) run.shift()
     for (const count of [24, 12]) {
-      const last = run.slice(-count)
-      if (last.length === count && validateMnemonic(last.map((one) => one.word).join(' '), wordlist)) return last[0]?.at
+      const last = run.slice(-count).map((one) => one.word)
+      // Chance repeats a word or two of so many; text that says one thing again and again is no secret.
+      if (last.length < count || new Set(last).size < count * PHRASE_DISTINCT_SHARE_MIN) continue
+      if (validateMnemonic(last.join(' '), wordlist)) return run.at(-count)?.at
     }
   }
   return undefined

@@ -74,7 +74,7 @@ function printThread(printer: Printer, thread: ThreadReport): void {
   if (thread.repudiated) printer.warn('It was completed, and a fork of the recipient undid it.')
   if (thread.action === 'bound') printer.line('The proposed action is the one that the sender signed for.')
   if (thread.action === 'mismatch') printer.warn('The proposed action is not the one that the sender signed for.')
-  printer.line('Compare with what you know (relay-node status --json):')
+  printer.line('Compare with roster.workspace_id and peer_id of relay-node status --json:')
   printer.line(`  workspace ${workspace}, ${workspace_id}, roster up to ${roster_position}`)
   printer.line(`  owner ${owner.device}  ${owner.peer_id}`)
   for (const { device, peer_id, side } of devices) printer.line(`  ${side ?? ''} ${device}  ${peer_id}`)

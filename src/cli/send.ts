@@ -1,11 +1,12 @@
 /** relay-node send: a new handoff. */
 import { randomUUID } from 'node:crypto'
+import { statSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { ArtifactInput, NewHandoffParams } from '../node/api.ts'
-import { type Intent, INTENTS } from '../../protocol/index.ts'
+import { ARTIFACT_SIZE_BYTES_MAX, type Intent, INTENTS } from '../../protocol/index.ts'
 import type { Command } from './context.ts'
 import { findBase } from './diff-base.ts'
-import { UsageError } from './failure.ts'
+import { CommandError, UsageError } from './failure.ts'
 import { readNamedFile, textOrStdin, utf8 } from './input.ts'
 import { withNode } from './node-connection.ts'
 import { readAction, readWholeRecord } from './shaped-file.ts'
@@ -84,11 +85,31 @@ export async function artifactsOf(
 
 /** With what the diff was made on, as far as the working copy that the person stands in tells. */
 async function diffArtifact(printer: Printer, path: string): Promise<ArtifactInput> {
-  const diff = utf8(readNamedFile(path))
+  const diff = utf8(readContent(path))
   if (diff === undefined) throw new UsageError(`${path} is not text.`, 'A diff is text; send other files with --file.')
   const base = await findBase(diff, process.cwd())
   if (!base) printer.progress(`${path} is sent without a base commit: it fits none of the newest ones here.`)
   return { type: 'file_diff', path: changedFile(diff) ?? basename(path), diff, ...base }
+}
+
+/** The bytes of a file that is to be attached. One that is too large is not even read. */
+function readContent(path: string): Buffer {
+  const size = sizeOf(path)
+  if (size <= ARTIFACT_SIZE_BYTES_MAX) return readNamedFile(path)
+  throw new CommandError(
+    'payload_too_large',
+    `${path} has ${size} bytes; one artifact holds at most ${ARTIFACT_SIZE_BYTES_MAX}.`,
+    'Name a commit instead, send a link with --link, or send it in parts.',
+  )
+}
+
+/** Bytes of a file; 0 where reading it will say what is wrong. */
+function sizeOf(path: string): number {
+  try {
+    return statSync(path).size
+  } catch {
+    return 0
+  }
 }
 
 /** The one file that a unified diff changes; undefined if it changes several. */
@@ -100,7 +121,7 @@ function changedFile(diff: string): string | undefined {
 }
 
 function fileArtifact(path: string): ArtifactInput {
-  const bytes = readNamedFile(path)
+  const bytes = readContent(path)
   const text = utf8(bytes)
   const name = basename(path)
   if (text !== undefined && !CONTROL.test(text)) return { type: 'file', name, media_type: 'text/plain', text }

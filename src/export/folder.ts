@@ -6,7 +6,9 @@ import { type ShownFile, threadMarkdown } from './markdown.ts'
 import { encodeRoster, encodeThread, ROSTER_PATH, THREAD_PATH } from './proof.ts'
 
 const README_PATH = 'README.md'
-const MANIFEST_PATH = 'manifest.json'
+export const MANIFEST_PATH = 'manifest.json'
+/** What is made from one proof, to the byte: whoever changes a page or a name changes this with it, since older exports are made anew to be checked. */
+export const FORMAT = 'relay-node export 1'
 
 /** Something that the export names and does not hold. */
 export interface Missing {
@@ -56,7 +58,7 @@ function missingContent({ id, described }: ArtifactFile): Missing {
 function manifest(judged: Judged, files: ReadonlyMap<string, Uint8Array>, missing: readonly Missing[]): string {
   const { graph, state, roster, nodes } = judged
   const value = {
-    format: 'relay-node export 1',
+    format: FORMAT,
     thread_id: textId('thread', graph.byKind.create[0]?.entry.id ?? ''),
     workspace: roster.name,
     workspace_id: roster.ws,

@@ -14,7 +14,7 @@ import {
   wholeSet,
 } from '../../protocol/index.ts'
 import { artifactFiles } from './artifact-files.ts'
-import { exportFolder, type Missing } from './folder.ts'
+import { exportFolder, FORMAT, MANIFEST_PATH, type Missing } from './folder.ts'
 import { type Fault, judge, type Judged } from './judge.ts'
 import { deviceName, handleOf, threadDevices } from './markdown.ts'
 import { parseRoster, parseThread, ROSTER_PATH, THREAD_PATH } from './proof.ts'
@@ -77,6 +77,9 @@ export function verifyExport(files: ReadonlyMap<string, Uint8Array>): Report {
   const { judged, faults: found } = judge({ ...thread, roster })
   faults.push(...found)
   if (!judged) return { ok: false, faults, missing: [], not_proven: NOT_PROVEN }
+  const format = formatOf(files.get(MANIFEST_PATH))
+  if (format !== undefined && format !== FORMAT)
+    faults.push({ path: MANIFEST_PATH, what: `its format is another one than ${FORMAT}, which this program checks` })
   const { files: expected, missing } = exportFolder(judged, contentsIn(judged, files, faults))
   for (const path of new Set([...expected.keys(), ...files.keys()].toSorted())) {
     const [given, made] = [files.get(path), expected.get(path)]
@@ -90,6 +93,15 @@ export function verifyExport(files: ReadonlyMap<string, Uint8Array>): Report {
     missing: [...missing],
     thread: threadReport(judged),
     not_proven: NOT_PROVEN,
+  }
+}
+
+function formatOf(manifest: Uint8Array | undefined): unknown {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(manifest))
+    return typeof value === 'object' && value !== null && 'format' in value ? value.format : undefined
+  } catch {
+    return undefined
   }
 }
 

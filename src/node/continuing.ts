@@ -28,7 +28,7 @@ import { EMPTY_RECORD } from './record-shape.ts'
 import { annotationsOf, type CarriedArtifact, type Revision, revisionsOf, show } from './records.ts'
 import { outgoing } from './outgoing.ts'
 import { annotationBody, noteBody, revisionBody } from './said.ts'
-import { type Thread, threadDevices } from './threads.ts'
+import { sideOf, type Thread, threadDevices } from './threads.ts'
 import { stateOf } from './tracker.ts'
 import { commonView } from './view.ts'
 import { handleOf, memberOfDevice, resolveHandle } from './workspace.ts'
@@ -182,13 +182,14 @@ function requireCarried(revision: Revision, typed: string): Revision['artifacts'
   })
 }
 
-/** A member who takes part in the thread. */
+/** A member who takes part in the thread; a reader could do nothing about it. */
 function requireParticipant(held: Held, thread: Thread, handle: string): Hex {
   const member = resolveHandle(held.workspace, handle)
-  const members = threadDevices(thread).flatMap((device) => memberOfDevice(held.workspace, device) ?? [])
+  const devices = threadDevices(thread).filter((device) => sideOf(thread, device) !== 'reader')
+  const members = devices.flatMap((device) => memberOfDevice(held.workspace, device) ?? [])
   if (member && members.some(({ id }) => id === member.id)) return member.id
   throw new ApiError('not_a_participant', 'An annotation is assigned to somebody who takes part in the thread.', {
-    hint: 'Naming somebody gives no access: only relay-node share does, and a human runs it.',
+    hint: 'Name its sender or its recipient. Naming somebody gives no access: only relay-node share does, and a human runs it.',
     details: { participants: [...new Set(members.map(({ id }) => handleOf(held.workspace, id)))] },
   })
 }

@@ -2,11 +2,10 @@
 import { actionKey, chainsTo, type RosterEntry, textId, toHex } from '../../protocol/index.ts'
 import type { ExportPage, ExportParams } from './api.ts'
 import { ApiError } from './api-error.ts'
-import { requireSide } from './checks.ts'
 import { sealedContent } from './contents.ts'
 import type { Held } from './held.ts'
 import { requireReading, requireThread } from './membership.ts'
-import { createOf, type Thread } from './threads.ts'
+import { createOf, sideOf, type Thread } from './threads.ts'
 
 /** Of envelopes and bodies in one page; at least one entry is given. */
 const PAGE_SIZE_BYTES = 1024 * 1024
@@ -20,7 +19,11 @@ export function exportThread(held: Held, params: ExportParams): Promise<ExportPa
   return held.turn(async () => {
     requireReading(held, params.after_removal)
     const thread = await requireThread(held, params.thread_id)
-    requireSide(held, thread, ['sender', 'recipient'], 'export')
+    if (sideOf(thread, held.workspace.key.public) === 'reader') {
+      throw new ApiError('forbidden', 'This thread was shared with you to read.', {
+        hint: 'Ask its sender or recipient for an export.',
+      })
+    }
     return place.roster === undefined
       ? entriesPage(held, thread, place.arrival)
       : rosterPage(held, thread, { arrival: place.arrival, from: place.roster })

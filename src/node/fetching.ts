@@ -245,6 +245,8 @@ export function createFetching(held: Held): Fetching {
       }
       const giveUp = () => reader.end('given up')
       readers.add(reader)
+      // Whoever had none of it before may have it by now.
+      for (const peer of peers) for (const chunk of missing) peer.without.delete(keyOf(thread, chunk))
       reader.progress()
       if (signal?.aborted === true) giveUp()
       else signal?.addEventListener('abort', giveUp, { once: true })

@@ -76,7 +76,8 @@ export interface NodeStatus extends WhoAmI {
   refused_entries: RefusedEntry[]
   /** Proven: the device signed two entries with one number in that thread. */
   forks: { device: string; thread_id: string }[]
-  roster: { position: number; forked: boolean }
+  /** workspace_id: id of its first entry, hex; to compare with that of an export. */
+  roster: { position: number; forked: boolean; workspace_id?: string }
   /** Laptops that have not said yet that they know of every removal. */
   unconfirmed: string[]
   /** Handoffs that have no key yet which every removed device is left out of, and why. */

@@ -65,7 +65,7 @@ function stringsIn(root: unknown, field: string): NamedText[] {
   const waiting = [root]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (typeof next === 'string') found.push({ field, text: next })
-    else if (typeof next === 'object' && next !== null) waiting.push(...Object.values<unknown>({ ...next }))
+    else if (typeof next === 'object' && next !== null) for (const item of Object.values(next)) waiting.push(item)
   }
   return found
 }

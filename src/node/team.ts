@@ -192,7 +192,11 @@ export function createTeam(parts: TeamParts): Team {
         refused: Object.fromEntries(held.refusals),
         refused_entries,
         forks,
-        roster: { position: roster?.point[0] ?? 0, forked: isRosterForked(workspace) },
+        roster: {
+          position: roster?.point[0] ?? 0,
+          forked: isRosterForked(workspace),
+          ...(roster ? { workspace_id: roster.ws } : {}),
+        },
         unconfirmed: ownMember(workspace) ? parts.unconfirmed() : [],
         keyless: keyless(),
         quarantined: held.quarantined.size,

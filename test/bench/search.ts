@@ -53,18 +53,21 @@ async function measure(
 
   const kept = await ask({ do: 'start', place, query, rounds })
   tellStart('the index is kept', kept)
-  tellQueries(`${rounds} searches`, kept.queriesMs ?? [])
+  tellQueries(`${rounds} searches, ${whole(kept.queryCpuMs)} of processor each`, kept.queriesMs ?? [])
   const scanned = await ask({ do: 'scan', place, queries: [next(), next(), next()] })
   tellQueries('3 plain scans', scanned.queriesMs ?? [])
 }
 
-function tellStart(how: string, { ms, cpuMs, missingAtFirst = 0, rssBytes, blockedMs = 0 }: Answer): void {
+function tellStart(
+  how: string,
+  { ms, cpuMs, missingAtFirst = 0, heapBytes, rssBytes = 0, blockedMs = 0 }: Answer,
+): void {
   console.log(
     `start where ${how}: list answers after ${whole(ms?.list)} (${whole(cpuMs?.list)} of processor), search after ${whole(ms?.search)} (${whole(cpuMs?.search)})` +
       (missingAtFirst > 0
         ? ` with ${missingAtFirst} handoffs missing, all of them in after ${whole(ms?.complete)} (${whole(cpuMs?.complete)})`
         : '') +
-      `; memory ${mebibytes(rssBytes?.list ?? 0)}, with search ${mebibytes(rssBytes?.search ?? 0)}; ` +
+      `; heap ${mebibytes(heapBytes?.list ?? 0)}, with the index ${mebibytes(heapBytes?.search ?? 0)}, process ${mebibytes(rssBytes)}; ` +
       `others wait at most ${whole(blockedMs)}`,
   )
 }
@@ -77,7 +80,7 @@ function tellQueries(what: string, times: readonly number[]): void {
 
 async function ask(order: Order): Promise<Answer & { took: number }> {
   const begun = performance.now()
-  const child = fork(CHILD, { execArgv: ['--conditions=source'] })
+  const child = fork(CHILD, { execArgv: ['--conditions=source', '--expose-gc'] })
   child.send(order)
   const [answer] = (await Promise.race([
     once(child, 'message'),

@@ -1,6 +1,6 @@
 /** Whether a diff fits the working copy here: what is found, and that nothing is changed or run, whatever the diff and the repository say. */
 import { randomUUID } from 'node:crypto'
-import { chmodSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -368,6 +368,15 @@ describe('what cannot be checked is told in one line:', () => {
     expect(await check(`${ids[0]} --repo ${join(folder, 'nowhere')}`)).toMatchObject(told('There is no folder'))
     expect(await check(`${ids[1]} --repo ${folder}`)).toMatchObject(told('not a diff'))
     expect(await check(`art_aaaaaaaaaaaaaaaaaaaaaaaaaa --repo ${folder}`)).toMatchObject(told('no such artifact'))
+  })
+
+  test('a file that is too large to be attached is named with its size, and not read', async () => {
+    const file = join(folder, 'huge.bin')
+    writeFileSync(file, '')
+    truncateSync(file, 5 * 1024 ** 3)
+    const ran = await bob.run(`send frank --summary see --file ${file}`)
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining(`${5 * 1024 ** 3} bytes`) })
+    rmSync(file)
   })
 
   test('a diff is sent all the same where there is no git', async () => {

@@ -171,6 +171,9 @@ test('a handoff is exported into a new folder, which passes its check without a 
   expect(checked.stdout).toContain('Every file in it is what its proof says.')
   expect(checked.stdout).toContain('completed')
   expect(existsSync(join(bob.home.home, 'nobody'))).toBe(false)
+  const status = await watch.frank.call('relay/status', {})
+  expect(checked.stdout).toContain(`workspace acme, ${status.roster.workspace_id}`)
+  expect(checked.stdout).toContain(`frank/frank-xps  ${status.peer_id}`)
   const { state_digest } = await watch.frank.call('tasks/get', { thread_id: id })
   expect((await bob.run(`export verify ${folder} --json`, anywhere)).json()).toMatchObject({
     ok: true,

@@ -1,12 +1,12 @@
 /** An export says what its proof says, and nothing else passes. */
 import { fc, test as propertyTest } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
-import { artifactId, chainTo, openEntry, sameBytes, textId, toHex } from '../../protocol/index.ts'
+import { artifactId, chainTo, contentHash, openEntry, sameBytes, textId, toHex } from '../../protocol/index.ts'
 import { judge } from '../../src/export/judge.ts'
 import { encodeThread, type Proof, type ProofEntry, THREAD_PATH } from '../../src/export/proof.ts'
 import { type Report, verifyExport } from '../../src/export/verify.ts'
 import { begin, bob, dice, frank, type Story } from '../cast.ts'
-import { arrives, handOff, pair, stoppedAcme, symbolOf, trio } from '../node/world.ts'
+import { arrives, handOff, pair, SESSION, stoppedAcme, symbolOf, trio } from '../node/world.ts'
 import { BYTES, everything, filesOf, proofAt, textOf } from './handed.ts'
 
 let bobs: Proof
@@ -329,6 +329,23 @@ describe('what has no effect', () => {
     expect(page).toContain('| frank/frank | recipient | 2 | yes |')
   })
 
+  test('makes the same page for ever, as long as the format has this number', () => {
+    const story = begin()
+    story.say(frank, 'accept')
+    story.say(bob, 'message')
+    story.say(frank, 'complete')
+    const folder = filesOf(bare(story))
+    expect([...folder].map(([path, bytes]) => [path, contentHash(bytes)])).toEqual([
+      ['README.md', '540f5817707d661d92fe76afd0a17a3d86df54e08ed92046ca7864cc5d7ba2a5'],
+      ['proof/roster.cbor', '9c8304a2964e6c9c6a0e0199ac0e8a439a3498fedc547e75814a28a8aab4d11c'],
+      ['proof/thread.cbor', '8c2e3ff1350c8b7fbee4b30c245a3985bc01774353064c47dd3f639319d73466'],
+      ['manifest.json', '095cff5e785ba498774dd3e7725b275c195afaee2c2b241dd6d059e1255c7ed0'],
+    ])
+    const other = new TextEncoder().encode(textOf(folder, 'manifest.json').replace('export 1', 'export 2'))
+    const report = verifyExport(new Map([...folder, ['manifest.json', other]]))
+    expect(faultsOf(report)[0]).toContain('another one than relay-node export 1')
+  })
+
   test('is shown: a record with two heads', () => {
     const story = begin()
     const [one, two] = [story.draft(bob, 'revise'), story.draft(frank, 'revise')]
@@ -342,9 +359,13 @@ describe('what has no effect', () => {
 })
 
 test('only who takes part exports', async () => {
-  const { bob: sender, carol } = await trio()
+  const world = await trio()
+  const { bob: sender, carol } = world
   const { thread_id } = await handOff(sender, 'frank', 'one')
   expect(await symbolOf(carol.node.exportThread({ thread_id }))).toBe('thread_not_found')
+  await sender.node.share({ thread_id, reader: 'carol' }, SESSION)
+  await arrives(world, carol, thread_id)
+  expect(await symbolOf(carol.node.exportThread({ thread_id }))).toBe('forbidden')
   expect(await symbolOf(sender.node.exportThread({ thread_id, cursor: 'x' }))).toBe('invalid_params')
   expect(await symbolOf(sender.node.exportThread({ thread_id: 'ho_aaaa' }))).toBe('thread_not_found')
 })

@@ -42,7 +42,7 @@ const EVERY_BYTE = Buffer.from(Array.from({ length: 1024 }, (_, i) => i % 256))
 const DIFF = wideText(600 * KIB)
 const CONTRACT = JSON.stringify({ openapi: '3.1.0', description: 'ä'.repeat(150 * KIB) })
 
-/** [artifact, what it holds]. `large`: bytes of the two that are larger than the others. */
+/** [artifact, what it holds]. `large`: bytes of the largest one. */
 export function sixteen(large = 8 * KIB * KIB): [ArtifactInput, Buffer][] {
   const files: [string, Buffer][] = [
     ['empty', Buffer.alloc(0)],
@@ -55,7 +55,7 @@ export function sixteen(large = 8 * KIB * KIB): [ArtifactInput, Buffer][] {
     ['zeros', Buffer.alloc(300 * KIB)],
     ['large', noise('large', large)],
   ]
-  const text = wideText(large).slice(0, -4)
+  const text = wideText(large / 8).slice(0, -4)
   return [
     ...files.map(([name, bytes]): [ArtifactInput, Buffer] => [fileOf(name, bytes), bytes]),
     [{ type: 'file', name: 'text', media_type: 'text/plain', text }, Buffer.from(text)],

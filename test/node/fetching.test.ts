@@ -89,7 +89,12 @@ describe('chunks that somebody waits for', () => {
     await settled()
     for (const asked of [one, two]) await asked.give(1, () => null)
     expect(await other).toBe('nobody has it')
-    expect(await fetchAll(fetching, thread.id, none)).toBe('nobody has it')
+    // Whoever reads again asks again.
+    const again = fetchAll(fetching, thread.id, none)
+    await settled()
+    for (const asked of [one, two]) await asked.give(1, () => null)
+    expect(await again).toBe('nobody has it')
+    expect(one.asked.filter((id) => id === none.ids[0])).toHaveLength(2)
   })
 
   test('that a peer sends wrong are counted, not kept, and never asked of it again', async () => {

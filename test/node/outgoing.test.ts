@@ -156,6 +156,17 @@ describe('a secret is not signed', () => {
     expect(error.symbol).toBe('thread_terminal')
   })
 
+  test('in a payload of many parts', async () => {
+    const { bob } = await pair()
+    const { thread_id } = await handOff(bob, 'frank', 'one')
+    const many = Array.from({ length: 120_000 }, () => 0)
+    const message = { thread_id, message: says('m') }
+    expect(await bob.node.sendMessage({ ...message, payload: many }, SESSION)).toMatchObject({ warnings: [] })
+    expect(await symbolOf(bob.node.sendMessage({ ...message, payload: [...many, TOKEN] }, SESSION))).toBe(
+      'secret_detected',
+    )
+  })
+
   test('and its words are kept nowhere: not in the error, a log, an event, or on the disk', async () => {
     const { bob } = await pair()
     const logged: unknown[] = []

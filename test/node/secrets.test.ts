@@ -166,6 +166,8 @@ const HARMLESS: [name: string, text: string][] = [
   ['a name that ends like a token', 'turns_exceeded_because_somebody_wrote_too_many_of_them_at_once'],
   ['a code with a mistake', encodeCode({ secret }).replace(/.$/, (last) => (last === 'q' ? 'p' : 'q'))],
   ['prose', 'You can then use this system again when they have made that list and put their own name under each part.'],
+  ['one word again and again', 'page '.repeat(48)],
+  ['a few words again and again', 'open page list '.repeat(20)],
   ['a JSON web key that is public', JSON.stringify({ kty: 'OKP', crv: 'Ed25519', x: base62(43) })],
   ['code', 'const password = await ask(); const token = session.token; const secret_access_key = config.key'],
 ]

@@ -243,6 +243,17 @@ test('being named in it gives no access: not an assignee, not a mention', async 
   expect((await view(bob, thread_id)).readers).toEqual([])
 })
 
+test('nothing is assigned to a reader, who could do nothing about it', async () => {
+  const { bob, thread_id } = await conversation()
+  await share(bob, thread_id, 'carol@acme')
+  const { revision_id } = await view(bob, thread_id)
+  const assigned = bob.node.annotate({ thread_id, revision_id, body: 'carol, look', assignee: 'carol@acme' }, SESSION)
+  await expect(assigned).rejects.toMatchObject({
+    symbol: 'not_a_participant',
+    details: { participants: ['bob@acme', 'frank@acme'] },
+  })
+})
+
 describe('what is under other keys than the first', () => {
   const mallory = actor('mallory')
   const throwDice = dice('more keys')

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import {
   checkOwner,
   encodeCode,
+  findPhrase,
   fromHex,
   inviteKey,
   ownerProofKey,
@@ -41,6 +42,18 @@ describe('an invite code', () => {
     })
     expect(parseCode(words.slice(1).join(' '))).toMatchObject({ refusal: 'code' })
     expect(parseCode(words.toReversed().join(' '))).toMatchObject({ refusal: 'code' })
+  })
+
+  test('is found where it stands among other words, said in twelve or twenty-four, in whatever list', () => {
+    const twelve = phraseWords(secret)
+    const listed = twelve.map((word, i) => `${i + 1}) ${word.toUpperCase()}`).join('\n')
+    expect(findPhrase(twelve.join(' '))).toBe(0)
+    expect(findPhrase(`Keep it:\n${listed}\nGood luck.`)).toBe('Keep it:\n1) '.length)
+    expect(findPhrase(twelve.join(' und '))).toBeUndefined()
+    // Twelve of the twenty-four may be right by themselves.
+    expect(findPhrase(phraseWords(seedOf('a longer one')).join(' '))).toBeDefined()
+    expect(findPhrase('abandon '.repeat(30))).toBeUndefined()
+    expect(findPhrase('')).toBeUndefined()
   })
 
   test('of a standalone invite carries where the inviter is', () => {

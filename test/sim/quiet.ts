@@ -31,6 +31,9 @@ const asked: Asked[] = []
 let answered = (): void => undefined
 let isHoldingBack = false
 
+/** Two beacons and what they cause. */
+export const HEALING_MS = 25 * 60_000
+
 /** From now on WebCrypto answers this process only within {@link rest}. Calling it again does nothing. */
 export function holdBackWebCrypto(): void {
   if (isHoldingBack) return

@@ -17,9 +17,9 @@ import { shutOutChecker } from './checkers/shut-out.ts'
 import { toldChecker } from './checkers/told.ts'
 import { type Client, createClient } from './client.ts'
 import type { CrashPoint, Defects, Laptop } from './laptop.ts'
-import { ApiError } from '../../src/node/api-error.ts'
 import { createLiar, type Liar } from './liar.ts'
-import { rest } from './quiet.ts'
+import { createOwner } from './owner.ts'
+import { HEALING_MS, rest } from './quiet.ts'
 import { random, type Random } from './random.ts'
 import type { Scene } from './scene.ts'
 import { createWorld, type Faults, type Help, HONEST, NO_FAULTS, type World } from './world.ts'
@@ -64,8 +64,6 @@ const STEPS_MIN = 12
 const STEPS_MAX = 36
 const DAY_MS = 24 * 60 * 60 * 1000
 const POINTS: readonly CrashPoint[] = ['before a batch', 'after a batch', 'before a publish', 'before a send']
-/** Two beacons and what they cause. */
-const HEALING_MS = 25 * 60_000
 
 export async function tell(seed: number, options: StoryOptions = {}): Promise<Outcome> {
   const dice = random(`seed ${seed}`)
@@ -117,7 +115,7 @@ export async function tell(seed: number, options: StoryOptions = {}): Promise<Ou
   await clock.pass(2000)
   const steps = dice.between(STEPS_MIN, STEPS_MAX)
   const comings = dice.fork('comings and goings')
-  const owner = removals ? createOwner(cast, dice.fork('owner')) : undefined
+  const owner = removals ? createOwner(world, dice.fork('owner')) : undefined
   for (let step = 0; step < steps && !scene.violation; step++) {
     await happen(cast, pickHappening(dice, happenings))
     owner?.mayRemove(steps)
@@ -151,48 +149,6 @@ interface Cast {
 /** frank2 is a laptop of frank. */
 function memberOf(laptop: string): string {
   return laptop.replace(/2$/, '')
-}
-
-const REMOVED_COUNT_MAX = 2
-
-/** bob removes a member or a laptop now and then, and asks again where his node died before it answered. */
-function createOwner({ world }: Cast, dice: Random) {
-  const { scene, laptops, clock } = world
-  const targets = dice.shuffled(['mallory', 'frank/frank2-laptop', 'frank/frank-laptop', 'frank', 'carol', 'alice'])
-  const asked: { target: string; answered: boolean }[] = []
-
-  function ask(one: { target: string; answered: boolean }): void {
-    const node = laptops[0]?.node
-    if (!node) return
-    node.remove({ name: one.target }).then(
-      () => (one.answered = true),
-      (error: unknown) => {
-        // Removed before its answer came, or with the member.
-        one.answered = true
-        if (!(error instanceof ApiError) || error.symbol !== 'recipient_not_found')
-          scene.violated('answers', `bob cannot remove ${one.target}: ${String(error)}`)
-      },
-    )
-  }
-
-  return {
-    mayRemove(steps: number) {
-      if (asked.length >= REMOVED_COUNT_MAX || !dice.chance(3 / steps)) return
-      const target = targets.pop()
-      if (target === undefined || laptops[0]?.state !== 'up') return
-      scene.note(`bob removes ${target}`)
-      asked.push({ target, answered: false })
-      ask(asked.at(-1) ?? { target, answered: true })
-    },
-    /** What was asked is done, and everybody has had time to act by it. */
-    async isDone() {
-      for (const one of asked) if (!one.answered) ask(one)
-      await clock.pass(60_000)
-      for (let passed = 0; passed < HEALING_MS && missing(scene).length > 0 && !scene.violation; passed += 60_000)
-        await clock.pass(60_000)
-      await clock.pass(30_000)
-    },
-  }
 }
 
 function pickHappening(dice: Random, happenings: readonly Happening[]): Happening {
