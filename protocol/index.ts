@@ -133,8 +133,10 @@ export {
   currentRoster,
   descendsFrom,
   type Device,
+  deviceLabelIn,
   devicesOf,
   emptyRosterLog,
+  handleIn,
   type Invite,
   isForked,
   type JoinProof,
@@ -178,12 +180,15 @@ export {
 } from './sync.ts'
 export { ID_PREFIXES, type IdSort, parsePeerIdText, parseTextId, peerIdText, textId } from './text-id.ts'
 export {
+  type Annotation,
+  annotationsOf,
   headsDigest,
   inOrder,
   receiptOf,
   recordHeads,
   reduce,
   stateDigest,
+  threadDevices,
   type ThreadState,
   verdictOf,
 } from './thread.ts'

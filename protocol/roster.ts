@@ -96,6 +96,18 @@ export function descendsFrom(log: RosterLog, point: RosterPoint, ancestor: Roste
   return id === ancestor[1]
 }
 
+/** `name@workspace` */
+export function handleIn(roster: Roster, member: Hex | undefined): string {
+  return `${(member !== undefined && roster.members.get(member)?.name) || 'unknown'}@${roster.name}`
+}
+
+/** `member/device` */
+export function deviceLabelIn(roster: Roster, key: Hex): string {
+  const device = roster.devices.get(key)
+  const member = device && roster.members.get(device.member)
+  return `${member?.name ?? 'unknown'}/${device?.name ?? key.slice(0, 8)}`
+}
+
 /** The entries from genesis to `point`. */
 export function chainTo(log: RosterLog, point: RosterPoint): RosterEntry[] {
   const chain: RosterEntry[] = []

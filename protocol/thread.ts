@@ -139,6 +139,33 @@ export function recordHeads(graph: Graph, set: Bits = wholeSet(graph)): NodeOf<'
   return revisions.filter((node) => !based.has(node.entry.id))
 }
 
+/** All devices with a side in the thread, in rank order: senders, recipients, then added ones and readers. */
+export function threadDevices(graph: Graph): Hex[] {
+  const { create, wrap, share } = graph.byKind
+  const listed = create.flatMap(({ entry }) => [...entry.header.ctl.senders, ...entry.header.ctl.recipients])
+  const added = wrap.flatMap(({ entry }) => entry.header.ctl.adds ?? [])
+  const readers = share.flatMap(({ entry }) => entry.header.ctl.devices)
+  return [...new Set([...listed, ...added, ...readers])]
+}
+
+export interface Annotation {
+  readonly node: NodeOf<'annotate'>
+  /** The first resolve that has effect, in the one order; undefined while it is open. */
+  readonly resolved: NodeOf<'resolve'> | undefined
+}
+
+/** All annotations in the one order. A resolve has effect where it is not cut. */
+export function annotationsOf(graph: Graph, cut: ReadonlySet<Hex>): Annotation[] {
+  const byOrder = (a: Node, b: Node): number => compareOrder(graph, a, b)
+  const resolves = graph.byKind.resolve.filter(({ entry }) => !cut.has(entry.id)).toSorted(byOrder)
+  return graph.byKind.annotate.toSorted(byOrder).map((node) => ({
+    node,
+    resolved: resolves.find(
+      (resolve) => resolve.entry.header.ctl.annotation === node.entry.id && isBefore(node, resolve),
+    ),
+  }))
+}
+
 /**
  * The verdict that stands on the proposed action in a view: approved iff there are approvals and
  * every uncut one that no other names in its past is approved.

@@ -11,6 +11,7 @@ import type {
   ThreadCommon,
   ThreadView,
 } from '../node/api.ts'
+import { SAYS } from '../export/says.ts'
 import { oneLine, openContent, outline, partyName, printContent } from './peer-text.ts'
 import type { Printer } from './print.ts'
 import { clockTime } from './time-text.ts'
@@ -119,7 +120,7 @@ function printEntry(printer: Printer, entry: EntryView): void {
   const head = [
     number === '' ? '' : `#${number}`,
     who,
-    entry.reader === undefined ? WROTE[entry.kind] : `shares it with ${entry.reader}, to read`,
+    entry.reader === undefined ? SAYS[entry.kind] : `shares it with ${entry.reader}, to read`,
     marks.length > 0 ? `[${marks.join(', ')}]` : '',
     clockTime(entry.sent_at),
   ]
@@ -146,19 +147,6 @@ function printAnnotation(printer: Printer, annotation: AnnotationView): void {
   const { value, foreign } = openContent(content)
   if (value.selector) printContent(printer, `> ${value.selector.exact}`, foreign)
   printContent(printer, value.text, foreign)
-}
-
-const WROTE: Record<EntryView['kind'], string> = {
-  create: 'hands off',
-  accept: 'accepts',
-  cancel: 'cancels',
-  complete: 'completes',
-  message: 'writes',
-  revise: 'revises the record',
-  annotate: 'annotates',
-  resolve: 'resolves an annotation',
-  approve: 'answers the proposed action',
-  share: 'shares it',
 }
 
 function entryTexts(content: EntryContent): string[] {

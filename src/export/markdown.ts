@@ -3,13 +3,16 @@
  * agents wrote stands in fenced blocks, so that it is read as it was written: no heading, link, image or HTML of theirs.
  */
 import {
+  annotationsOf,
   type Artifact,
   artifactId,
+  deviceLabelIn,
+  handleIn,
+  threadDevices,
   contentHash,
   type Hex,
   type Node,
   type NodeOf,
-  isBefore,
   peerIdText,
   recordHeads,
   type Side,
@@ -22,6 +25,7 @@ import { recordMarkdown } from '../record/markdown.ts'
 import { visible } from '../visible.ts'
 import { type ArtifactFile, artifactsOf } from './artifact-files.ts'
 import type { Judged } from './judge.ts'
+import { SAYS } from './says.ts'
 
 /** An artifact's file, and whether its content is in the export. */
 export interface ShownFile extends ArtifactFile {
@@ -55,25 +59,15 @@ const PROOF = `The folder \`proof\` holds what this page was made from: signed e
 
 Whoever has this folder can read the handoff. It opens nothing that was said later, and no other handoff.`
 
-/** `bob/bobs-mbp` by the roster at the highest point that is cited. */
-export function deviceName({ roster }: Pick<Judged, 'roster'>, key: Hex): string {
-  const device = roster.devices.get(key)
-  const member = device && roster.members.get(device.member)
-  return device && member ? `${member.name}/${device.name}` : `unknown/${key.slice(0, 8)}`
-}
-
-export function handleOf({ roster }: Pick<Judged, 'roster'>, member: Hex | undefined): string {
-  return `${(member !== undefined && roster.members.get(member)?.name) || 'unknown'}@${roster.name}`
-}
-
 function factLines(judged: Judged, create: NodeOf<'create'>): string[] {
   const { state, roster, graph } = judged
   const { ctl, dev, ts } = create.entry.header
   const lead = graph.byId.get(state.lead.complete ?? '')?.entry.header
-  const names = (devices: Iterable<Hex>): string => [...devices].map((device) => deviceName(judged, device)).join(', ')
+  const names = (devices: Iterable<Hex>): string =>
+    [...devices].map((device) => deviceLabelIn(judged.roster, device)).join(', ')
   const facts: [string, string | undefined][] = [
-    ['From', handleOf(judged, roster.devices.get(dev)?.member)],
-    ['To', handleOf(judged, ctl.to)],
+    ['From', handleIn(judged.roster, roster.devices.get(dev)?.member)],
+    ['To', handleIn(judged.roster, ctl.to)],
     ['Intent', ctl.intent],
     ['Status', `${state.status}, ${state.final ? 'final' : 'not final'}`],
     ['Waiting for', state.waitingFor.length > 0 ? names(state.waitingFor) : undefined],
@@ -100,7 +94,7 @@ function actionText({ action, graph }: Judged): string | undefined {
 
 function deviceLines(judged: Judged): string[] {
   const { graph, roster } = judged
-  const devices = [...new Set([...threadDevices(judged), ...graph.byDevice.keys()])]
+  const devices = [...new Set([...threadDevices(graph), ...graph.byDevice.keys()])]
   return [
     '| device | side | entries | removed | PeerId |',
     '|---|---|---|---|---|',
@@ -108,34 +102,9 @@ function deviceLines(judged: Judged): string[] {
       const side: Side | undefined = sideIn(graph, wholeSet(graph), key)
       const count = graph.byDevice.get(key)?.length ?? 0
       const removed = roster.devices.get(key)?.removed === true ? 'yes' : ''
-      return `| ${deviceName(judged, key)} | ${side ?? ''} | ${count} | ${removed} | ${peerIdText(key)} |`
+      return `| ${deviceLabelIn(judged.roster, key)} | ${side ?? ''} | ${count} | ${removed} | ${peerIdText(key)} |`
     }),
   ]
-}
-
-/** In rank order: senders, recipients, added ones, readers. */
-export function threadDevices({ graph }: Pick<Judged, 'graph'>): Hex[] {
-  const { create, wrap, share } = graph.byKind
-  const listed = create.flatMap(({ entry }) => [...entry.header.ctl.senders, ...entry.header.ctl.recipients])
-  const added = wrap.flatMap(({ entry }) => entry.header.ctl.adds ?? [])
-  const readers = share.flatMap(({ entry }) => entry.header.ctl.devices)
-  return [...new Set([...listed, ...added, ...readers])]
-}
-
-const SAYS: Record<Node['entry']['header']['kind'], string> = {
-  create: 'hands off',
-  accept: 'accepts',
-  cancel: 'cancels',
-  complete: 'completes',
-  message: 'writes',
-  revise: 'revises the record',
-  annotate: 'annotates',
-  resolve: 'resolves an annotation',
-  approve: 'answers the proposed action',
-  share: 'lets somebody read',
-  wrap: 'changes the key',
-  ack: 'acknowledges',
-  fence: 'shuts a removed device out',
 }
 
 function entryBlocks(judged: Judged, node: Node, files: readonly ShownFile[]): string[][] {
@@ -152,7 +121,7 @@ function entryBlocks(judged: Judged, node: Node, files: readonly ShownFile[]): s
   const marked = marks.length > 0 ? ` (${marks.join('; ')})` : ''
   const opened = bodies.get(id)
   return [
-    [`### ${number}${deviceName(judged, header.dev)} ${SAYS[header.kind]}${marked}`],
+    [`### ${number}${deviceLabelIn(judged.roster, header.dev)} ${SAYS[header.kind]}${marked}`],
     [`\`${textId('entry', id)}\`, ${timeText(header.ts)}${targetText(judged, node)}`],
     ...(opened && opened.state !== 'ok' && opened.state !== 'none' ? [[NOT_READ[opened.state]]] : []),
     ...wordsOf(judged, node).map(([name, text]) => [`${name}:`, '', ...fenced(text)]),
@@ -175,11 +144,11 @@ function targetText(judged: Judged, { entry: { header } }: Node): string {
     case 'resolve':
       return `, \`${textId('annotation', header.ctl.annotation)}\` by \`${textId('revision', header.ctl.revision)}\``
     case 'share':
-      return `, ${handleOf(judged, header.ctl.reader)}`
+      return `, ${handleIn(judged.roster, header.ctl.reader)}`
     case 'fence':
-      return `, ${deviceName(judged, header.ctl.device)}`
+      return `, ${deviceLabelIn(judged.roster, header.ctl.device)}`
     case 'wrap':
-      return header.ctl.adds === null ? '' : `, for ${deviceName(judged, header.ctl.adds)}`
+      return header.ctl.adds === null ? '' : `, for ${deviceLabelIn(judged.roster, header.ctl.adds)}`
     default:
       return ''
   }
@@ -215,7 +184,7 @@ function wordsOf(judged: Judged, { entry }: Node): [name: string, text: string][
         ...named('About the words', selector && `${selector.prefix}${selector.exact}${selector.suffix}`),
         ...named('Text', text),
         ...named('Artifact', artifact && textId('artifact', artifact)),
-        ...named('For', assignee && handleOf(judged, assignee)),
+        ...named('For', assignee && handleIn(judged.roster, assignee)),
       ]
     }
     case 'complete':
@@ -252,7 +221,7 @@ function recordBlocks(judged: Judged): string[][] {
   const blocks = heads.flatMap(({ entry }) => {
     const opened = judged.bodies.get(entry.id)
     const record = opened?.state === 'ok' && 'record' in opened.body ? opened.body.record : undefined
-    const title = `Revision \`${textId('revision', entry.id)}\`, by ${deviceName(judged, entry.header.dev)}:`
+    const title = `Revision \`${textId('revision', entry.id)}\`, by ${deviceLabelIn(judged.roster, entry.header.dev)}:`
     if (record) return [[title, '', ...fenced(recordMarkdown(record), 'markdown')]]
     return heads.length > 1 || opened?.state !== 'ok' ? [[title], ['It carries no record that can be read here.']] : []
   })
@@ -261,19 +230,10 @@ function recordBlocks(judged: Judged): string[][] {
   return heads.length > 1 ? [[forked], ...blocks] : blocks
 }
 
-function annotationLines({ graph, state, nodes }: Judged): string[] {
-  const resolves = nodes.filter((node): node is NodeOf<'resolve'> => node.entry.header.kind === 'resolve')
-  const lines = nodes.flatMap((node) => {
-    const { id, header } = node.entry
-    if (header.kind !== 'annotate') return []
-    const resolve = resolves.find(
-      ({ entry }) =>
-        entry.header.ctl.annotation === id &&
-        !state.cut.has(entry.id) &&
-        isBefore(node, graph.byId.get(entry.id) ?? node),
-    )
-    const how = resolve ? `resolved by \`${textId('revision', resolve.entry.header.ctl.revision)}\`` : 'open'
-    return [`- \`${textId('annotation', id)}\`, ${how}`]
+function annotationLines({ graph, state }: Judged): string[] {
+  const lines = annotationsOf(graph, state.cut).map(({ node, resolved }) => {
+    const how = resolved ? `resolved by \`${textId('revision', resolved.entry.header.ctl.revision)}\`` : 'open'
+    return `- \`${textId('annotation', node.entry.id)}\`, ${how}`
   })
   return lines.length > 0 ? lines : ['There are none.']
 }

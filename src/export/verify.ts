@@ -4,6 +4,9 @@
  */
 import {
   contentHash,
+  deviceLabelIn,
+  handleIn,
+  threadDevices,
   type Hex,
   peerIdText,
   sameBytes,
@@ -16,7 +19,6 @@ import {
 import { artifactFiles } from './artifact-files.ts'
 import { exportFolder, FORMAT, MANIFEST_PATH, type Missing } from './folder.ts'
 import { type Fault, judge, type Judged } from './judge.ts'
-import { deviceName, handleOf, threadDevices } from './markdown.ts'
 import { parseRoster, parseThread, ROSTER_PATH, THREAD_PATH } from './proof.ts'
 
 export interface Report {
@@ -138,7 +140,7 @@ function threadReport(judged: Judged): ThreadReport {
   const device = (key: Hex): DeviceReport => {
     const side = sideIn(graph, wholeSet(graph), key)
     return {
-      device: deviceName(judged, key),
+      device: deviceLabelIn(roster, key),
       peer_id: peerIdText(key),
       ...(side ? { side } : {}),
       entries: graph.byDevice.get(key)?.length ?? 0,
@@ -150,22 +152,22 @@ function threadReport(judged: Judged): ThreadReport {
     workspace_id: roster.ws,
     owner: device(roster.owner),
     roster_position: roster.point[0],
-    from: handleOf(judged, roster.devices.get(create?.header.dev ?? '')?.member),
-    to: handleOf(judged, create?.header.ctl.to),
+    from: handleIn(roster, roster.devices.get(create?.header.dev ?? '')?.member),
+    to: handleIn(roster, create?.header.ctl.to),
     status: state.status,
     final: state.final,
-    waiting_for: state.waitingFor.map((key) => deviceName(judged, key)),
+    waiting_for: state.waitingFor.map((key) => deviceLabelIn(roster, key)),
     state_digest: stateDigest(graph, state),
     entries: graph.nodes.length,
     heads: entryIds(graph.heads),
     late: entryIds(state.late),
     void: entryIds(state.void),
     cut: entryIds(state.cut),
-    forked: [...state.forked].map((key) => deviceName(judged, key)),
+    forked: [...state.forked].map((key) => deviceLabelIn(roster, key)),
     conflicting: state.conflicting,
     repudiated: state.repudiated,
     ...(action ? { action: action.mismatch ? 'mismatch' : action.proposed ? 'bound' : 'unknown' } : {}),
-    devices: threadDevices(judged).map(device),
+    devices: threadDevices(graph).map(device),
   }
 }
 

@@ -6,6 +6,7 @@
  */
 import { bucketDigests, type Hex } from '../../protocol/index.ts'
 import type { Held } from './held.ts'
+import { keepNewest } from './newest.ts'
 
 /** Threads that are remembered; one that is forgotten is asked for once more. */
 const THREADS_COUNT_MAX = 16_384
@@ -61,10 +62,7 @@ export function createApart(held: Held): Apart {
       const threads = current()
       threads.delete(thread)
       threads.set(thread, digest)
-      for (const oldest of threads.keys()) {
-        if (threads.size <= THREADS_COUNT_MAX) break
-        threads.delete(oldest)
-      }
+      keepNewest(threads, THREADS_COUNT_MAX)
     },
     isLeft: (thread, digest) => current().get(thread) === digest,
     isAllLeft(theirs) {

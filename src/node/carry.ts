@@ -3,10 +3,18 @@
  * device that they are for has acknowledged them. It cannot open them. Whatever it lets go of costs
  * time and nothing else, since their author keeps them too.
  */
-import { CARRIED_COUNT_MAX, CARRIED_TTL_MS, hasBit, type Hex, type Node, pastOf } from '../../protocol/index.ts'
+import {
+  CARRIED_COUNT_MAX,
+  CARRIED_TTL_MS,
+  hasBit,
+  type Hex,
+  type Node,
+  pastOf,
+  threadDevices,
+} from '../../protocol/index.ts'
 import type { Held, Turn } from './held.ts'
 import { type CarriedRow, dropBody, dropCarried, putBody, putCarried } from './rows.ts'
-import { missingBodies, sideOf, type Thread, threadDevices } from './threads.ts'
+import { missingBodies, sideOf, type Thread } from './threads.ts'
 import { memberOfDevice, ownMember, rosterOf } from './workspace.ts'
 
 /** Everything that is carried, and how much it is. */
@@ -51,7 +59,7 @@ function awaitedIn(held: Held, thread: Thread): (node: Node) => boolean {
   const { graph } = thread
   const roster = rosterOf(held.workspace)
   const fenced = new Set(graph.byKind.fence.map((fence) => fence.entry.header.ctl.device))
-  const others = threadDevices(thread).flatMap((device) => {
+  const others = threadDevices(thread.graph).flatMap((device) => {
     if (roster?.devices.get(device)?.removed !== false || fenced.has(device)) return []
     const own = graph.byDevice.get(device) ?? []
     const ack = own.findLast(({ entry }) => entry.header.kind === 'ack')?.entry.header
@@ -178,7 +186,7 @@ export async function* carriedFor(held: Held, device: Hex): AsyncIterable<{ thre
   let room = TOLD_COUNT_MAX
   for (const id of [...held.carried.byThread.keys()].toReversed()) {
     if (room <= 0) return
-    const devices = await held.turn(async () => threadDevices(await held.threads.load(id)))
+    const devices = await held.turn(async () => threadDevices((await held.threads.load(id)).graph))
     const ids = [...(held.carried.byThread.get(id)?.keys() ?? [])].slice(-room)
     if (ids.length === 0 || !devices.includes(device)) continue
     yield { thread: id, ids }

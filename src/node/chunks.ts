@@ -16,14 +16,16 @@ import {
   type SyncMessageOf,
   textId,
   THREAD_ARTIFACTS_SIZE_BYTES_MAX,
+  threadDevices,
 } from '../../protocol/index.ts'
 import { StoreError } from '../store/store.ts'
 import { ApiError } from './api-error.ts'
 import { getChunk, putMark } from './chunk-rows.ts'
 import { openContent } from './contents.ts'
 import type { Held, Turn } from './held.ts'
-import { type Thread, threadDevices } from './threads.ts'
+import { type Thread } from './threads.ts'
 import { deviceLabel, memberOfDevice } from './workspace.ts'
+import { keepNewest } from './newest.ts'
 
 /** Chunks that are not here and are to be fetched, by thread. */
 export interface Wanted {
@@ -133,7 +135,7 @@ export async function* wantedChunks(
 ): AsyncIterable<SyncMessage> {
   const given = await held.turn(async () => {
     const thread = await held.threads.load(th)
-    return threadDevices(thread).includes(device) ? ids.filter((id) => thread.chunks.has(id)) : []
+    return threadDevices(thread.graph).includes(device) ? ids.filter((id) => thread.chunks.has(id)) : []
   })
   const none = ids.filter((id) => !given.includes(id)).map((id): [Hex, null] => [id, null])
   if (none.length > 0) yield { t: 'chunks', th, items: none }
@@ -203,10 +205,7 @@ export async function isVerified(held: Held, thread: Thread, described: Describe
   for (const index of content.ids.keys()) hash.update(await readPiece(held, thread, described, index))
   if (hash.digest('hex') !== content.sha256) throw wrongContent(held, node, 'sha256')
   held.compared.add(name)
-  for (const oldest of held.compared) {
-    if (held.compared.size <= COMPARED_COUNT_MAX) break
-    held.compared.delete(oldest)
-  }
+  keepNewest(held.compared, COMPARED_COUNT_MAX)
   return true
 }
 

@@ -1,5 +1,13 @@
 /** Going on with the record: revisions, annotations and what resolves them. */
-import { artifactId, type BodyOf, type Hex, REVISE_BASE_COUNT_MAX, textId } from '../../protocol/index.ts'
+import {
+  artifactId,
+  type BodyOf,
+  type Hex,
+  REVISE_BASE_COUNT_MAX,
+  textId,
+  threadDevices,
+  annotationsOf,
+} from '../../protocol/index.ts'
 import type {
   AnnotateParams,
   AnnotateResult,
@@ -24,11 +32,11 @@ import type { Held, Turn } from './held.ts'
 import { once } from './idempotency.ts'
 import { matchId, requireWriter } from './membership.ts'
 import { annotationView } from './record-view.ts'
-import { EMPTY_RECORD } from './record-shape.ts'
-import { annotationsOf, type CarriedArtifact, type Revision, revisionsOf, show } from './records.ts'
+import { EMPTY_RECORD, textsIn } from './record-shape.ts'
+import { type CarriedArtifact, type Revision, revisionsOf, show } from './records.ts'
 import { outgoing } from './outgoing.ts'
 import { annotationBody, noteBody, revisionBody } from './said.ts'
-import { sideOf, type Thread, threadDevices } from './threads.ts'
+import { sideOf, type Thread } from './threads.ts'
 import { stateOf } from './tracker.ts'
 import { commonView } from './view.ts'
 import { handleOf, memberOfDevice, resolveHandle } from './workspace.ts'
@@ -124,7 +132,7 @@ export function createContinuing({ held, rate, publishIn, threadToWrite }: Writi
         const warnings = await says.check()
         publishIn(turn, thread, { kind: 'resolve', ctl: { annotation, revision }, body })
         const { cut } = stateOf(thread.tracker, thread.graph)
-        const resolved = annotationsOf(thread, cut).find(({ node }) => node.entry.id === annotation)
+        const resolved = annotationsOf(thread.graph, cut).find(({ node }) => node.entry.id === annotation)
         if (!resolved) throw new Error('the annotation that was resolved is there')
         return { ...commonView(held, thread), warnings, annotation: await annotationView(held, thread, resolved) }
       })
@@ -150,7 +158,7 @@ function requireReadable(heads: readonly Revision[]): void {
 /** An annotation that is still open. */
 function requireAnnotation(thread: Thread, typed: string): Hex {
   const { cut } = stateOf(thread.tracker, thread.graph)
-  const annotations = annotationsOf(thread, cut)
+  const annotations = annotationsOf(thread.graph, cut)
   const [id, ...others] = matchId(
     'annotation',
     typed,
@@ -185,7 +193,7 @@ function requireCarried(revision: Revision, typed: string): Revision['artifacts'
 /** A member who takes part in the thread; a reader could do nothing about it. */
 function requireParticipant(held: Held, thread: Thread, handle: string): Hex {
   const member = resolveHandle(held.workspace, handle)
-  const devices = threadDevices(thread).filter((device) => sideOf(thread, device) !== 'reader')
+  const devices = threadDevices(thread.graph).filter((device) => sideOf(thread, device) !== 'reader')
   const members = devices.flatMap((device) => memberOfDevice(held.workspace, device) ?? [])
   if (member && members.some(({ id }) => id === member.id)) return member.id
   throw new ApiError('not_a_participant', 'An annotation is assigned to somebody who takes part in the thread.', {
@@ -204,13 +212,7 @@ async function textOf(held: Held, thread: Thread, carried: CarriedArtifact): Pro
 
 /** Everything that a revision says, as one text to quote from. */
 function wordsOf({ record, note }: Revision): string {
-  const words: string[] = [note]
-  const collect = (value: unknown): void => {
-    if (typeof value === 'string') words.push(value)
-    else if (typeof value === 'object' && value !== null) Object.values(value).forEach(collect)
-  }
-  collect(record)
-  return words.join('\n')
+  return [note, ...textsIn(record)].join('\n')
 }
 
 /** What is quoted has to stand there, as often as it wants. */

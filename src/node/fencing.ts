@@ -18,12 +18,13 @@ import {
   sealOlderKey,
   viewOf,
   wrapThreadKey,
+  threadDevices,
 } from '../../protocol/index.ts'
 import { keepKey, writingKey } from './contents.ts'
 import type { Held, Turn } from './held.ts'
 import { depsFor, hasForked, publish, type Published } from './publish.ts'
 import { isRecovering } from './settle.ts'
-import { createOf, sideOf, type Thread, threadDevices } from './threads.ts'
+import { createOf, sideOf, type Thread } from './threads.ts'
 import { isRemoved, isRosterForked, ownMember, rosterOf } from './workspace.ts'
 
 /** Why a thread has no key yet that every removed device is left out of. */
@@ -105,7 +106,7 @@ export function unfenced(held: Held, thread: Thread): Hex[] {
     create?.recipients.includes(device) === true ||
     // An added one can be fenced once the entry that adds it is in one's own past.
     graph.byKind.wrap.some(({ entry, index }) => entry.header.ctl.adds === device && hasBit(past, index))
-  return threadDevices(thread).filter(
+  return threadDevices(thread.graph).filter(
     (device) =>
       isRemoved(held.workspace, device) && sideOf(thread, device) === other && !done.has(device) && isKnown(device),
   )
@@ -150,7 +151,7 @@ async function writeKey(held: Held, turn: Turn, thread: Thread): Promise<Publish
         : []
     }),
   )
-  const older = olderKeys(thread, Math.min(OLDER_KEYS_COUNT_MAX, Math.floor(room / OLDER_BYTES))).map(
+  const older = keysToCarry(thread, Math.min(OLDER_KEYS_COUNT_MAX, Math.floor(room / OLDER_BYTES))).map(
     ([id, one]): [Hex, Hex] => [id, sealOlderKey(key, one, id)],
   )
   const prev: Node | undefined = chain.at(-1)
@@ -165,7 +166,7 @@ function coveredBy(held: Held, thread: Thread, roster: Roster): Hex[] {
 }
 
 /** The first key of the thread and the newest, as many as there is room for: so that who comes later reads what came before. */
-function olderKeys(thread: Thread, count: number): [id: Hex, key: Uint8Array][] {
+function keysToCarry(thread: Thread, count: number): [id: Hex, key: Uint8Array][] {
   const { create, wrap } = thread.graph.byKind
   const known = [...create, ...wrap].flatMap(({ entry: { id } }): [Hex, Uint8Array][] => {
     const key = thread.keys.get(id)

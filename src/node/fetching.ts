@@ -3,13 +3,13 @@
  * then those of threads that were accepted. A chunk is asked of one peer at a time; of one that
  * does not have it, sends other bytes or is slow, the next one is asked.
  */
-import { chunkId, type Hex } from '../../protocol/index.ts'
+import { chunkId, type Hex, threadDevices } from '../../protocol/index.ts'
 import { StoreError } from '../store/store.ts'
 import { keepChunk } from './artifacts.ts'
 import { dropWanted } from './chunks.ts'
 import { countRefusal, type Held } from './held.ts'
 import { markDue } from './search-due.ts'
-import { threadDevices } from './threads.ts'
+import { keepNewest } from './newest.ts'
 
 /** Chunks that are asked of a peer and not answered: more than may be under way, so that the line is never idle. */
 const ASKED_COUNT_MAX = 4
@@ -168,7 +168,7 @@ export function createFetching(held: Held): Fetching {
   async function missingOf(thread: Hex, chunks: readonly Hex[] = []): Promise<Hex[]> {
     return held.turn(async () => {
       const loaded = await held.threads.load(thread)
-      devices.set(thread, new Set(threadDevices(loaded)))
+      devices.set(thread, new Set(threadDevices(loaded.graph)))
       return chunks.filter((chunk) => !loaded.chunks.has(chunk))
     })
   }
@@ -204,10 +204,7 @@ export function createFetching(held: Held): Fetching {
             else {
               countRefusal(held, 'chunk')
               wrong.add(`${device}/${key}`)
-              for (const oldest of wrong) {
-                if (wrong.size <= WRONG_COUNT_MAX) break
-                wrong.delete(oldest)
-              }
+              keepNewest(wrong, WRONG_COUNT_MAX)
             }
             if (underWay.get(key) === peer) underWay.delete(key)
           }

@@ -29,6 +29,7 @@ import {
 import { createThreads, type Thread, type Threads } from './threads.ts'
 import { createWriteQueue } from './write-queue.ts'
 import { loadWorkspace, type Workspace } from './workspace.ts'
+import { keepNewest } from './newest.ts'
 
 /** What is kept of every thread in memory. */
 export interface ThreadFacts {
@@ -253,10 +254,7 @@ const REFUSED_IDS_COUNT_MAX = 10_000
 
 export function rememberRefused(held: Held, entry: Hex): void {
   held.refusedIds.add(entry)
-  for (const oldest of held.refusedIds) {
-    if (held.refusedIds.size <= REFUSED_IDS_COUNT_MAX) break
-    held.refusedIds.delete(oldest)
-  }
+  keepNewest(held.refusedIds, REFUSED_IDS_COUNT_MAX)
 }
 
 export function countRefusal(held: Held, refusal: string): void {

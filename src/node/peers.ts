@@ -8,6 +8,7 @@ import {
   openEnvelope,
   parseGossip,
   sealEnvelope,
+  threadDevices,
 } from '../../protocol/index.ts'
 import { createAllowance } from '../allowance.ts'
 import type { FrameStream, GossipVerdict, Net, NetHandlers } from '../net/net.ts'
@@ -22,7 +23,7 @@ import type { Published } from './publish.ts'
 import { recoveredWith } from './recovery.ts'
 import { type PeerRow, putPeer, readPeers } from './rows.ts'
 import { createSyncSession, type SyncSession } from './sync.ts'
-import { sideOf, threadDevices } from './threads.ts'
+import { sideOf } from './threads.ts'
 import {
   currentKey,
   currentTopic,
@@ -162,7 +163,7 @@ export function createPeers(options: PeersParts): Peers {
   /** Tells the devices of a thread which of its bodies are kept here. */
   function tellCarried(thread: Hex, ids: Hex[]): void {
     held
-      .turn(async () => threadDevices(await held.threads.load(thread)))
+      .turn(async () => threadDevices((await held.threads.load(thread)).graph))
       .then((devices) => devices.forEach((device) => sessions.get(device)?.tellCarried(thread, ids)))
       .catch((error: unknown) => system.log.warn('could not read a thread', { thread, error: String(error) }))
   }
@@ -256,7 +257,7 @@ export function createPeers(options: PeersParts): Peers {
       held
         .turn(async () => {
           const thread = await held.threads.load(id)
-          if (!threadDevices(thread).includes(session.device)) return false
+          if (!threadDevices(thread.graph).includes(session.device)) return false
           return sideOf(thread, own) !== undefined || wantedToCarry(held, thread).length > 0
         })
         .then((isWanted) => isWanted && session.pull(id))
@@ -315,7 +316,7 @@ export function createPeers(options: PeersParts): Peers {
       const data = sealEnvelope(plain, { ...current, salt: system.dice(32) })
       net.publish(topic, data).catch((error: unknown) => system.log.debug('gossip failed', { error: String(error) }))
     }
-    const devices = threadDevices(thread).filter(
+    const devices = threadDevices(thread.graph).filter(
       (device) => device !== workspace.key.public && !isRemoved(workspace, device),
     )
     // While one of them is away everybody hears of it: whoever can may keep it for that one.

@@ -139,3 +139,9 @@ function without(texts: readonly string[], others: readonly string[]): string[] 
     return at < 0
   })
 }
+
+/** Every text in a record or a part of one, in its order. */
+export function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+}

@@ -1,12 +1,12 @@
 /** Revisions, record and annotations of a thread as a reader sees them. */
-import { type ContinuityRecord, type Hex, textId } from '../../protocol/index.ts'
+import { type ContinuityRecord, type Hex, textId, type Annotation, annotationsOf } from '../../protocol/index.ts'
 import type { AnnotationView, ArtifactListing, Content, RecordChange, RecordView, RevisionView } from './api.ts'
 import { artifactFacts, artifactLabels } from './artifacts.ts'
 import { openContent } from './contents.ts'
 import type { Held } from './held.ts'
 import { partyOf } from './membership.ts'
 import { compareRecords } from './record-shape.ts'
-import { type Annotation, annotationsOf, type CarriedArtifact, type Revision, revisionsOf, show } from './records.ts'
+import { type CarriedArtifact, type Revision, revisionsOf, show } from './records.ts'
 import { receivedAt, type Thread } from './threads.ts'
 import { stateOf } from './tracker.ts'
 import { content, isMine, timeText } from './shown.ts'
@@ -32,7 +32,7 @@ export async function recordParts(held: Held, thread: Thread, options: RecordOpt
   const { cut, late } = stateOf(thread.tracker, thread.graph)
   const record = recordView(held, thread, { revisions, options })
   const annotations: AnnotationView[] = []
-  for (const annotation of annotationsOf(thread, cut)) {
+  for (const annotation of annotationsOf(thread.graph, cut)) {
     if (options.annotations !== 'all' && annotation.resolved) continue
     annotations.push(await annotationView(held, thread, annotation))
   }

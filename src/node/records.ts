@@ -4,7 +4,6 @@ import {
   type ContinuityRecord,
   type Hex,
   inOrder,
-  isBefore,
   isOfKind,
   type Node,
   type NodeOf,
@@ -113,24 +112,4 @@ function ancestors(revisions: readonly Revision[], revision: Revision): Set<Hex>
     queue.push(...(byId.get(id)?.parents ?? []))
   }
   return found
-}
-
-export interface Annotation {
-  readonly node: NodeOf<'annotate'>
-  /** The first resolve that has effect, in the one order; undefined while it is open. */
-  readonly resolved: NodeOf<'resolve'> | undefined
-}
-
-/** All annotations in the one order. A resolve counts where it is not cut. */
-export function annotationsOf(thread: Thread, cut: ReadonlySet<Hex>): Annotation[] {
-  const nodes = inOrder(thread.graph)
-  const resolves = nodes.filter((node) => isOfKind(node, 'resolve')).filter(({ entry }) => !cut.has(entry.id))
-  return nodes
-    .filter((node) => isOfKind(node, 'annotate'))
-    .map((node) => ({
-      node,
-      resolved: resolves.find(
-        (resolve) => resolve.entry.header.ctl.annotation === node.entry.id && isBefore(node, resolve),
-      ),
-    }))
 }

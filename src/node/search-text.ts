@@ -12,6 +12,7 @@ import { artifactLabels, artifactName, artifactText } from './artifacts.ts'
 import type { MatchField } from './api.ts'
 import { type AnyBody, boundAction, openContent } from './contents.ts'
 import type { Held } from './held.ts'
+import { textsIn } from './record-shape.ts'
 import { compoundsOf, wordsOf } from './search-words.ts'
 import type { Thread } from './threads.ts'
 
@@ -116,11 +117,6 @@ function recordTexts(record: ContinuityRecord, isHead: boolean): Said[] {
     { field: 'objective', weighed: isHead ? 'heading' : 'earlier', text: objective.summary },
     { field: 'record', weighed: isHead ? 'words' : 'earlier', text: others },
   ]
-}
-
-function textsIn(value: unknown): string[] {
-  if (typeof value === 'string') return [value]
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
 }
 
 interface Attaching {

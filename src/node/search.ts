@@ -11,6 +11,7 @@ import { search, wordsSought } from './search-query.ts'
 import { isDamage } from './search-rows.ts'
 import { revisionIds } from './view.ts'
 import { rosterOf } from './workspace.ts'
+import { keepNewest } from './newest.ts'
 
 export interface Search {
   /** Throws ApiError invalid_params, or recipient_not_found for `with`. */
@@ -77,10 +78,7 @@ export function createSearch(held: Held): Search {
   function keep(results: Results): string {
     const token = toHex(held.system.dice(TOKEN_BYTES))
     kept.set(token, results)
-    for (const oldest of kept.keys()) {
-      if (kept.size <= HELD_COUNT_MAX) break
-      kept.delete(oldest)
-    }
+    keepNewest(kept, HELD_COUNT_MAX)
     return token
   }
 

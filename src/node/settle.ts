@@ -8,6 +8,7 @@ import {
   PREVIEW_LENGTH_CHARS_MAX,
   receiptOf,
   textId,
+  threadDevices,
 } from '../../protocol/index.ts'
 import { dropUnawaited, lacksForOthers } from './carry.ts'
 import { openSealed } from './contents.ts'
@@ -15,7 +16,7 @@ import { cursorOf, factsOf, type Held, outboxOf, type Turn } from './held.ts'
 import { dropInbox, dropOutbox, putInbox, putOutbox, putThreadRow, type ThreadRow } from './rows.ts'
 import { markDue } from './search-due.ts'
 import { gistOf } from './search-similar.ts'
-import { createOf, missingBodies, sideOf, type Thread, threadDevices } from './threads.ts'
+import { createOf, missingBodies, sideOf, type Thread } from './threads.ts'
 import { stateOf } from './tracker.ts'
 import { boundMember, isRemoved, memberOfDevice } from './workspace.ts'
 
@@ -62,7 +63,8 @@ export function settle(held: Held, turn: Turn, thread: Thread, gained: readonly 
     if (!mine && UNREAD.has(kind) && next.side !== null) next.unread++
     if (sealed) applyPreview(thread, next, { node, sealed }, mine)
     // An own entry may come back from a peer after a part of the store was lost.
-    if (dev === held.workspace.key.public) fillOutbox(held, turn, thread, { said: [node], to: threadDevices(thread) })
+    if (dev === held.workspace.key.public)
+      fillOutbox(held, turn, thread, { said: [node], to: threadDevices(thread.graph) })
     // A reader has yet to get what was said before the share.
     if (isOfKind(node, 'share')) {
       const said = thread.graph.byDevice.get(held.workspace.key.public) ?? []
@@ -152,7 +154,7 @@ export function isRecovering(held: Held, thread: Thread): boolean {
 /** Whether own entries of a thread that comes from a peer may have been lost here, and not come back yet. */
 function isLost(held: Held, thread: Thread): boolean {
   const { met } = held.recovery
-  return met !== undefined && !threadDevices(thread).some((device) => met.has(device))
+  return met !== undefined && !threadDevices(thread.graph).some((device) => met.has(device))
 }
 
 /** A body is missing: any, where this device takes part; elsewhere one that somebody waits for. */

@@ -16,6 +16,7 @@ import {
   SYNC_IDS_COUNT_MAX,
   type SyncMessage,
   type SyncMessageOf,
+  threadDevices,
 } from '../../protocol/index.ts'
 import type { FrameStream } from '../net/net.ts'
 import { admit, type Admitted, admitBodies, admitWaiting, type WaitingRoom } from './admit.ts'
@@ -27,7 +28,7 @@ import { wantedChunks } from './chunks.ts'
 import type { Fetching } from './fetching.ts'
 import { countRefusal, type Held, type ThreadFacts } from './held.ts'
 import { createOutbound } from './outbound.ts'
-import { missingBodies, sideOf, type Thread, threadDevices, tipsOf } from './threads.ts'
+import { missingBodies, sideOf, type Thread, tipsOf } from './threads.ts'
 import { heldPrekeysDigest, memberOfDevice, rosterOf, rosterSuffix } from './workspace.ts'
 import { helloOf, takePrekeys, takeRoster } from './workspace-news.ts'
 
@@ -229,7 +230,7 @@ export function createSyncSession(options: SyncOptions): SyncSession {
       chosen: choose(thread),
       heads: [...thread.graph.heads].slice(0, SYNC_HEADS_COUNT_MAX),
       // Sealed bodies go to the devices of the thread unasked; others ask for those that they have room for.
-      withBodies: threadDevices(thread).includes(stream.device),
+      withBodies: threadDevices(thread.graph).includes(stream.device),
       bodies: thread.bodies,
     }))
     let items: [Uint8Array, Uint8Array | null][] = []

@@ -17,6 +17,7 @@ import { readMarks } from './chunk-rows.ts'
 import type { EntryContents } from './chunks.ts'
 import { type CarrierRow, getThreadRow, readCarriers, readEntries, readSecrets, type ThreadRow } from './rows.ts'
 import { emptyTracker, type Tracker, track } from './tracker.ts'
+import { keepNewest } from './newest.ts'
 
 export interface Arrival {
   readonly number: number
@@ -69,10 +70,7 @@ export function createThreads(store: Store, log: RosterLog): Threads {
       const thread = cached.get(id) ?? (await readThread(store, log, id))
       cached.delete(id)
       cached.set(id, thread)
-      for (const oldest of cached.keys()) {
-        if (cached.size <= THREADS_CACHED_COUNT_MAX) break
-        cached.delete(oldest)
-      }
+      keepNewest(cached, THREADS_CACHED_COUNT_MAX)
       return thread
     },
     read: (id) => readThread(store, log, id),
@@ -144,17 +142,6 @@ export function createOf(
 /** The side of a device in all that is held. */
 export function sideOf(thread: Thread, device: Hex) {
   return sideIn(thread.graph, wholeSet(thread.graph), device)
-}
-
-/** All devices with a side in the thread, in rank order: senders, recipients, then added ones and readers. */
-export function threadDevices(thread: Thread): Hex[] {
-  const ctl = createOf(thread)?.header.ctl
-  if (!ctl) return []
-  const added = thread.graph.byKind.wrap.flatMap((wrap) =>
-    wrap.entry.header.ctl.adds === null ? [] : [wrap.entry.header.ctl.adds],
-  )
-  const readers = thread.graph.byKind.share.flatMap((share) => share.entry.header.ctl.devices)
-  return [...new Set([...ctl.senders, ...ctl.recipients, ...added, ...readers])]
 }
 
 /** Entries whose sealed body is not here. */

@@ -12,6 +12,7 @@ import {
   stateDigest,
   textId,
   verdictOf,
+  threadDevices,
 } from '../../protocol/index.ts'
 import {
   type ActionView,
@@ -29,7 +30,7 @@ import { memberView, partyOf } from './membership.ts'
 import { readersOf } from './readers.ts'
 import { artifactListing, type RecordOptions, recordParts } from './record-view.ts'
 import { content, isMine, timeText } from './shown.ts'
-import { createOf, receivedAt, sideOf, type Thread, threadDevices } from './threads.ts'
+import { createOf, receivedAt, sideOf, type Thread } from './threads.ts'
 import { stateOf } from './tracker.ts'
 import { deviceLabel, handleOf, isRemoved, memberOfDevice } from './workspace.ts'
 
@@ -49,7 +50,7 @@ function deliveryView(held: Held, thread: Thread): Delivery {
   const said =
     thread.graph.nodes.findLast((node) => !isOfKind(node, 'ack') && isMine(held, node.entry.header.dev)) ??
     thread.graph.nodes[0]
-  const delivered = threadDevices(thread).flatMap((device) => {
+  const delivered = threadDevices(thread.graph).flatMap((device) => {
     const receipt = said && !isMine(held, device) ? receiptOf(thread.graph, said, device) : undefined
     return receipt
       ? [{ device: deviceLabel(held.workspace, device), at: timeText(receivedAt(thread, receipt.entry.id)) }]
@@ -278,7 +279,7 @@ export async function threadView(
     artifacts: page.entries.flatMap((entry) => entry.artifacts ?? []),
     state_digest: stateDigest(thread.graph, state),
     readers: readersOf(held, thread),
-    participants: threadDevices(thread).flatMap((device) => {
+    participants: threadDevices(thread.graph).flatMap((device) => {
       const side = sideOf(thread, device)
       const member = memberOfDevice(held.workspace, device)
       return side

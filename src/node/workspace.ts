@@ -7,8 +7,10 @@ import {
   currentRoster,
   descendsFrom,
   type Device,
+  deviceLabelIn,
   devicesOf,
   emptyRosterLog,
+  handleIn,
   type Hex,
   isForked,
   type Member,
@@ -102,15 +104,13 @@ export function memberOfDevice(workspace: Workspace, device: Hex): Member | unde
 /** `name@workspace` */
 export function handleOf(workspace: Workspace, member: Hex): string {
   const roster = rosterOf(workspace)
-  return `${roster?.members.get(member)?.name ?? 'unknown'}@${roster?.name ?? 'unknown'}`
+  return roster ? handleIn(roster, member) : 'unknown@unknown'
 }
 
 /** `member/device` */
 export function deviceLabel(workspace: Workspace, key: Hex): string {
   const roster = rosterOf(workspace)
-  const device = roster?.devices.get(key)
-  const member = device && roster?.members.get(device.member)
-  return `${member?.name ?? 'unknown'}/${device?.name ?? key.slice(0, 8)}`
+  return roster ? deviceLabelIn(roster, key) : `unknown/${key.slice(0, 8)}`
 }
 
 /** The member that a handle or plain name means here. */
