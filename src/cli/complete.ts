@@ -5,17 +5,12 @@ import type { Command } from './context.ts'
 import { UsageError } from './failure.ts'
 import { textOrStdin } from './input.ts'
 import { withNode } from './node-connection.ts'
-import { artifactsOf } from './send.ts'
+import { artifactsOf, type SayingOptions } from './send.ts'
 import { printSaid } from './thread-print.ts'
 
-interface Options {
+interface Options extends SayingOptions {
   result?: string
   outcome?: string
-  diff?: string[]
-  file?: string[]
-  test?: string[]
-  link?: string[]
-  allowSecrets?: boolean
 }
 
 export const run: Command<Options> = async (context, args, options) => {

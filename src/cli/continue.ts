@@ -3,20 +3,15 @@ import { randomUUID } from 'node:crypto'
 import type { Command } from './context.ts'
 import { UsageError } from './failure.ts'
 import { withNode } from './node-connection.ts'
-import { artifactsOf } from './send.ts'
+import { artifactsOf, type SayingOptions } from './send.ts'
 import { readRecordChanges } from './shaped-file.ts'
 import { printSaid } from './thread-print.ts'
 
-interface Options {
+interface Options extends SayingOptions {
   record?: string
   expect?: string[]
   note?: string
   resolves?: string[]
-  diff?: string[]
-  file?: string[]
-  test?: string[]
-  link?: string[]
-  allowSecrets?: boolean
 }
 
 export const run: Command<Options> = async (context, args, options) => {

@@ -3,18 +3,10 @@ import { randomUUID } from 'node:crypto'
 import type { Command } from './context.ts'
 import { textOrStdin } from './input.ts'
 import { withNode } from './node-connection.ts'
-import { artifactsOf } from './send.ts'
+import { artifactsOf, type SayingOptions } from './send.ts'
 import { printSaid } from './thread-print.ts'
 
-interface Options {
-  diff?: string[]
-  file?: string[]
-  test?: string[]
-  link?: string[]
-  allowSecrets?: boolean
-}
-
-export const run: Command<Options> = async (context, args, options) => {
+export const run: Command<SayingOptions> = async (context, args, options) => {
   const { printer } = context
   const artifacts = await artifactsOf(context.printer, options)
   const text = await textOrStdin(args[1] ?? '-')

@@ -1,7 +1,7 @@
 /** relay-node quarantine list, admit: handoffs that a laptop began which had been removed by then. */
 import type { QuarantinedThread } from '../node/api.ts'
+import { requireYes } from './confirm.ts'
 import type { Command } from './context.ts'
-import { CommandError, UsageError } from './failure.ts'
 import { withNode } from './node-connection.ts'
 import { oneLine, openContent, partyName, printContent } from './peer-text.ts'
 import type { Printer } from './print.ts'
@@ -25,18 +25,13 @@ export const runList: Command<object> = async (context) => {
 
 /** relay-node quarantine admit */
 export const runAdmit: Command<object> = async (context, args) => {
-  const { printer, yes, interactive } = context
+  const { printer } = context
   const [id = ''] = args
-  if (!yes) {
-    if (!interactive)
-      throw new UsageError(
-        'Whether it can be trusted is for a person to say.',
-        'Add --yes if that is wanted, or run it at a terminal.',
-      )
-    const { askYes } = await import('./prompts.ts')
-    if (!(await askYes('It came from a laptop that was removed. Take it for a handoff like any other?')))
-      throw new CommandError('not_admitted', 'It stays apart.', 'Run the command again when you are ready.')
-  }
+  await requireYes(context, {
+    reach: 'It came from a laptop that was removed; whoever has that laptop can sign such a handoff.',
+    question: 'Take it for a handoff like any other?',
+    refused: { code: 'not_admitted', message: 'It stays apart.' },
+  })
   const item = await withNode(context, (node) => node.call('relay/quarantine-admit', { thread_id: id }))
   printer.result(item, () => {
     printer.done(`${item.thread_id} is a handoff like any other now.`)

@@ -1,8 +1,8 @@
 /** What the commands that shut somebody out have in common: the question, the wait, and what is said then. */
 import type { MemberListing, RemovalResult } from '../node/api.ts'
 import type { RpcClient } from '../rpc/client.ts'
+import { requireYes } from './confirm.ts'
 import type { CommandContext } from './context.ts'
-import { CommandError, UsageError } from './failure.ts'
 import { withNode } from './node-connection.ts'
 import type { Printer } from './print.ts'
 
@@ -12,7 +12,11 @@ const WAIT_MS = 5000
 /** Removes `name` after a person said yes to it, and says what became of it. */
 export async function removeFrom(context: CommandContext, name: string, reach: string): Promise<void> {
   const { printer } = context
-  await confirmed(context, name, reach)
+  await requireYes(context, {
+    reach,
+    question: `Shut ${name} out?`,
+    refused: { code: 'not_removed', message: 'Nobody was removed.' },
+  })
   const result = await withNode(context, async (node) => {
     const removed = await node.call('relay/remove', { name })
     const waiting = removed.unconfirmed.filter((device) => !removed.later.includes(device))
@@ -21,20 +25,6 @@ export async function removeFrom(context: CommandContext, name: string, reach: s
     return waitForOthers(node, removed)
   })
   printer.result(result, () => printRemoval(printer, result))
-}
-
-async function confirmed({ interactive, yes, printer }: CommandContext, name: string, reach: string): Promise<void> {
-  if (yes) return
-  if (!interactive) {
-    throw new UsageError(
-      `${reach} Nobody is here to say yes to that.`,
-      'Add --yes if that is wanted, or run it at a terminal.',
-    )
-  }
-  printer.line(reach)
-  const { askYes } = await import('./prompts.ts')
-  if (await askYes(`Shut ${name} out?`)) return
-  throw new CommandError('not_removed', 'Nobody was removed.', 'Run the command again when you are ready.')
 }
 
 /** The result, once every teammate that is connected has said that it knows, or time is over. */
@@ -51,10 +41,8 @@ async function waitForOthers(node: RpcClient, removed: RemovalResult): Promise<R
   try {
     for await (const event of node.events(stop.signal, () => void look().catch(onInterrupt)))
       if (event.type === 'status') await look()
-  } catch (error) {
+  } catch {
     // The removal is done, whatever becomes of the wait for others.
-    if (!stop.signal.aborted) return now
-    void error
   } finally {
     clearTimeout(timer)
     process.off('SIGINT', onInterrupt)

@@ -13,18 +13,22 @@ import { readAction, readWholeRecord } from './shaped-file.ts'
 import type { Printer } from './print.ts'
 import { printSaid } from './thread-print.ts'
 
-interface Options {
-  intent?: string
-  summary?: string
+/** What every command takes that says something with attachments. */
+export interface SayingOptions {
   diff?: string[]
   file?: string[]
   test?: string[]
   link?: string[]
+  allowSecrets?: boolean
+}
+
+interface Options extends SayingOptions {
+  intent?: string
+  summary?: string
   question?: string
   action?: string
   record?: string
   parent?: string
-  allowSecrets?: boolean
 }
 
 export const run: Command<Options> = async (context, args, options) => {
@@ -50,7 +54,7 @@ export const run: Command<Options> = async (context, args, options) => {
   printer.result(result, () => {
     printer.done('Handed off.')
     printSaid(printer, result)
-    for (const similar of result.similar) printer.warn(`An open handoff says the same: ${similar}`)
+    for (const similar of result.similar) printer.warn(`An open handoff says nearly the same: ${similar}`)
     printer.line(`Follow it: relay-node show ${result.thread_id}`)
   })
 }
@@ -68,10 +72,7 @@ function intentOf(options: Options): Intent {
 }
 
 /** The artifacts that `options` name, in the order of their kinds; undefined for none. */
-export async function artifactsOf(
-  printer: Printer,
-  options: Pick<Options, 'diff' | 'file' | 'test' | 'link'>,
-): Promise<ArtifactInput[] | undefined> {
+export async function artifactsOf(printer: Printer, options: SayingOptions): Promise<ArtifactInput[] | undefined> {
   const diffs: ArtifactInput[] = []
   for (const path of options.diff ?? []) diffs.push(await diffArtifact(printer, path))
   const artifacts = [

@@ -13,7 +13,7 @@ export const handoffToTeammate = tool({
     'intent: inform (what you did), ask_question (you need an answer), propose_action (the other human has to approve proposed_action first). ' +
     'Write a summary that a stranger to this session understands, and attach what is needed as artifacts. ' +
     'Returns thread_id with status pending, and what is known of delivery; the teammate may be offline, then it is delivered later. ' +
-    'similar names open handoffs with the same text: look at them before you send again. ' +
+    'similar names open handoffs that say nearly the same: look at them before you send again. ' +
     'Next: go on with your work, and look again with check_inbox or view_thread; do not wait in a loop.',
   annotations: WRITES,
   input: z.strictObject({

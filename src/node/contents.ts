@@ -1,7 +1,7 @@
 /** Opening what is sealed: thread keys that are wrapped to this device, and bodies. */
 import {
   actionMac,
-  bodyKeyOf as ownBodyKey,
+  bodyKeyOf,
   type BodyKind,
   type BodyOf,
   type Checked,
@@ -105,7 +105,7 @@ function holdersOf(thread: Thread, node: NodeOf<'create'> | NodeOf<'wrap'>): Hex
 }
 
 /** The key that sealed the body of `entry`, if this device holds it. */
-function bodyKeyOf(thread: Thread, entry: Entry): Uint8Array | undefined {
+function threadKeyOf(thread: Thread, entry: Entry): Uint8Array | undefined {
   const { body, kind } = entry.header
   if (!body) return undefined
   return thread.keys.get(kind === 'create' ? entry.id : (body.key ?? ''))
@@ -118,8 +118,8 @@ export async function sealedContent(
   entry: Entry,
 ): Promise<{ sealed: Uint8Array | undefined; key: Uint8Array | undefined }> {
   const sealed = await sealedBody(held, thread, entry)
-  const key = bodyKeyOf(thread, entry)
-  return { sealed, key: sealed && key && ownBodyKey(entry, key) }
+  const key = threadKeyOf(thread, entry)
+  return { sealed, key: sealed && key && bodyKeyOf(entry, key) }
 }
 
 /** Reads and opens the body of an entry. */
@@ -139,7 +139,7 @@ async function sealedBody(held: Held, thread: Thread, entry: Entry): Promise<Uin
 export function openSealed(thread: Thread, entry: Entry, sealed: Uint8Array): Opened {
   const { kind } = entry.header
   if (!hasBody(kind)) return { state: 'none' }
-  const key = bodyKeyOf(thread, entry)
+  const key = threadKeyOf(thread, entry)
   if (!key) return { state: 'unreadable', why: 'its key is not here', isSealed: true }
   const body: Checked<BodyOf<BodyKind>> = openBody(entry, kind, sealed, key)
   return body.ok

@@ -34,7 +34,7 @@ import { wantChunks } from './chunks.ts'
 import { boundAction, openContent } from './contents.ts'
 import type { Held } from './held.ts'
 import { once } from './idempotency.ts'
-import { noKeys, requireMember, requireRecipient, requireThread, requireWriter } from './membership.ts'
+import { noKeys, requireMember, requireRecipient, requireThread, requireWriter, unreadableAt } from './membership.ts'
 import { publishCreate } from './publish.ts'
 import { markRead } from './reading.ts'
 import { outgoing } from './outgoing.ts'
@@ -102,10 +102,7 @@ export function createHandoffs(writing: Writing): Handoffs {
           similar,
           warnings: [
             ...warnings,
-            ...unwrapped.map(
-              (device) =>
-                `${deviceLabel(held.workspace, device.key)} cannot read this: its encryption key is not here yet.`,
-            ),
+            ...unreadableAt(held, unwrapped),
             ...(body.record ? adviceOn(body.record, body.artifacts) : []),
           ],
         }

@@ -1,5 +1,13 @@
 /** Who this node is, and whom and what a caller's words mean here. Each lookup throws the ApiError that says what to do. */
-import { devicesOf, type Hex, type IdSort, ID_PREFIXES, type Member, textId } from '../../protocol/index.ts'
+import {
+  type Device,
+  devicesOf,
+  type Hex,
+  type IdSort,
+  ID_PREFIXES,
+  type Member,
+  textId,
+} from '../../protocol/index.ts'
 import { ApiError } from './api-error.ts'
 import type { Party, Trust } from './api.ts'
 import { type Held, isListed } from './held.ts'
@@ -58,6 +66,15 @@ export function requireWriter(held: Held): Member {
   return member
 }
 
+/** The member that a handle names, for a person at the command line. */
+export function requireNamed(held: Held, handle: string): Member {
+  const member = resolveHandle(held.workspace, handle)
+  if (member) return member
+  throw new ApiError('recipient_not_found', 'No member of this workspace has that handle.', {
+    hint: 'relay-node status shows them.',
+  })
+}
+
 /** The teammate that a handle names. `what`: what is meant for another, as in "A handoff goes to another member". */
 export function requireTeammate(held: Held, handle: string, what: string): Member {
   const me = requireMember(held)
@@ -107,6 +124,13 @@ export function noKeys(held: Held, member: Member): ApiError {
         ? 'It comes as soon as this node has met a teammate that is online; try again then.'
         : `Invite ${member.name} again.`,
     },
+  )
+}
+
+/** Says of laptops that what is sealed now opens there for nobody, as long as their keys are not here. */
+export function unreadableAt(held: Held, devices: readonly Device[]): string[] {
+  return devices.map(
+    ({ key }) => `${deviceLabel(held.workspace, key)} cannot read this: its encryption key is not here yet.`,
   )
 }
 

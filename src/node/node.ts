@@ -16,7 +16,7 @@ import { mailboxKey } from './identity.ts'
 import { createInvites } from './invites.ts'
 import { joinWorkspace } from './joining.ts'
 import { createMailboxes } from './mailbox.ts'
-import { requireMember, requireNotRemoved } from './membership.ts'
+import { requireMember, requireNamed, requireNotRemoved } from './membership.ts'
 import { createPeers } from './peers.ts'
 import type { Published } from './publish.ts'
 import { createQuarantine } from './quarantine.ts'
@@ -32,7 +32,7 @@ import { openSessions } from './sessions.ts'
 import { createSharing } from './sharing.ts'
 import { createTeam, wayOf } from './team.ts'
 import { createWriting } from './writing.ts'
-import { deviceLabel, resolveHandle, rosterOf } from './workspace.ts'
+import { deviceLabel, rosterOf } from './workspace.ts'
 
 export interface NodeOptions {
   readonly store: Store
@@ -233,13 +233,9 @@ async function pingMember(
   signal: AbortSignal | undefined,
 ): ReturnType<NodeApi['ping']> {
   requireMember(held)
-  const member = resolveHandle(held.workspace, handle)
+  const member = requireNamed(held, handle)
   const roster = rosterOf(held.workspace)
-  if (!member || !roster)
-    throw new ApiError('recipient_not_found', 'No member of this workspace has that handle.', {
-      hint: 'relay-node status shows them.',
-    })
-  const others = devicesOf(roster, member.id).filter(({ key }) => key !== held.workspace.key.public)
+  const others = (roster ? devicesOf(roster, member.id) : []).filter(({ key }) => key !== held.workspace.key.public)
   const items = await Promise.all(
     others.map(async ({ key }) => {
       const device = deviceLabel(held.workspace, key)

@@ -3,9 +3,9 @@ import { type Role } from '../../protocol/index.ts'
 import { ApiError } from './api-error.ts'
 import type { RoleParams, RoleResult, Scope } from './api.ts'
 import type { Held } from './held.ts'
-import { memberView, requireMember } from './membership.ts'
+import { memberView, requireMember, requireNamed } from './membership.ts'
 import { appendRoster, requireOwner } from './owner.ts'
-import { resolveHandle, rosterUndo } from './workspace.ts'
+import { rosterUndo } from './workspace.ts'
 
 /** What a service's scope is in the roster. */
 export const ROLE_OF_SCOPE: Record<Scope, Role> = { read: 'reader', write: 'member' }
@@ -18,12 +18,7 @@ export async function setRole(held: Held, params: RoleParams, onChanged: () => v
   const { role } = params
   return held.turn(async (turn) => {
     requireOwner(held, CHANGING)
-    const member = resolveHandle(workspace, params.handle)
-    if (!member) {
-      throw new ApiError('recipient_not_found', 'No member of this workspace has that handle.', {
-        hint: 'relay-node status shows them.',
-      })
-    }
+    const member = requireNamed(held, params.handle)
     if (member.id === requireMember(held).id) {
       throw new ApiError('invalid_params', 'The owner of a workspace is a member and stays one.', {
         hint: 'Name a teammate; relay-node status shows them.',

@@ -14,7 +14,7 @@ import { requireOpen, requireSide } from './checks.ts'
 import { olderKeys } from './contents.ts'
 import type { Held } from './held.ts'
 import { once } from './idempotency.ts'
-import { noKeys, requireTeammate, requireWriter } from './membership.ts'
+import { noKeys, requireTeammate, requireWriter, unreadableAt } from './membership.ts'
 import type { Statement } from './publish.ts'
 import { devicesOfReader } from './readers.ts'
 import { createOf, type Thread } from './threads.ts'
@@ -119,7 +119,6 @@ async function shareOf(held: Held, thread: Thread, reader: Reader, [key, secret]
 function warningsFor(held: Held, thread: Thread, { id }: Member): string[] {
   const roster = rosterOf(held.workspace)
   const named = devicesOfReader(thread, id)
-  return (roster ? devicesOf(roster, id) : [])
-    .filter(({ key }) => !named.has(key))
-    .map(({ key }) => `${deviceLabel(held.workspace, key)} cannot read this: its encryption key is not here yet.`)
+  const unnamed = (roster ? devicesOf(roster, id) : []).filter(({ key }) => !named.has(key))
+  return unreadableAt(held, unnamed)
 }
