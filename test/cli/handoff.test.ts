@@ -1,21 +1,13 @@
-import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { InviteResult, ThreadView } from '../../src/node/api.ts'
-import { ApiError, createRpcClient, type RpcClient } from '../../src/rpc/client.ts'
-import { killNode, type Laptop, laptop, until } from './laptop.ts'
+import type { InviteResult } from '../../src/node/api.ts'
+import { killNode, laptop, until } from './laptop.ts'
+import { pair, untilThread } from './pair.ts'
 
-const bob = laptop()
-const frank = laptop()
-/** Looks at a laptop's node while a test waits. */
-const watch = { bob: watcher(bob), frank: watcher(frank) }
+const { bob, frank, watch, meet, handOff, close } = pair()
 /** The code that frank joined with. */
 let code = ''
-
-function watcher({ home }: Laptop): RpcClient {
-  return createRpcClient({ socketPath: home.socket, session: randomUUID() })
-}
 
 async function invite(args: string): Promise<InviteResult> {
   const ran = await bob.run(`invite ${args} --json`)
@@ -24,46 +16,16 @@ async function invite(args: string): Promise<InviteResult> {
 }
 
 beforeAll(async () => {
-  const made = await bob.run('init --yes --name bob --team acme --listen 127.0.0.1:0 --no-lan --device bobs-mbp')
-  expect(made).toMatchObject({ code: 0 })
-  code = (await invite('frank --standalone')).code
-  const joined = await frank.run('join --code-stdin --listen 127.0.0.1:0 --no-lan --device frank-xps --json', {
-    input: `${code}\n`,
-  })
-  expect(joined.json()).toMatchObject({
+  const met = await meet()
+  code = met.code
+  expect(met.joined.json()).toMatchObject({
     handle: 'frank@acme',
     inviter: 'bob@acme',
     trust: 'unverified',
     device: 'frank-xps',
   })
 })
-afterAll(async () => {
-  watch.bob.close()
-  watch.frank.close()
-  await bob[Symbol.asyncDispose]()
-  await frank[Symbol.asyncDispose]()
-})
-
-/** Waits until a node's view of a thread is as wanted; an absent thread is not yet. */
-async function untilThread(node: RpcClient, id: string, isSo: (thread: ThreadView) => boolean): Promise<void> {
-  await until(async () => {
-    try {
-      return isSo(await node.call('tasks/get', { thread_id: id }))
-    } catch (error) {
-      if (error instanceof ApiError && error.symbol === 'thread_not_found') return false
-      throw error
-    }
-  })
-}
-
-/** Sends from bob; the thread's id, once frank's node has it. */
-async function handOff(args: string): Promise<string> {
-  const ran = await bob.run(`send frank ${args} --json`)
-  expect(ran).toMatchObject({ code: 0 })
-  const id = String(ran.json()['thread_id'])
-  await untilThread(watch.frank, id, () => true)
-  return id
-}
+afterAll(close)
 
 test('both ends show each other as unverified', async () => {
   for (const [laptopOf, node, other] of [

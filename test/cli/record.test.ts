@@ -1,59 +1,19 @@
 /** The record on the command line, and handoffs written into a folder: two laptops, real nodes. */
-import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ContinuityRecord } from '../../protocol/index.ts'
-import type { ThreadView } from '../../src/node/api.ts'
 import { recordMarkdown } from '../../src/record/markdown.ts'
-import { ApiError, createRpcClient } from '../../src/rpc/client.ts'
-import { type Laptop, laptop, until } from './laptop.ts'
+import { pair, untilThread } from './pair.ts'
 
 const example = (name: string): string => fileURLToPath(new URL(`../../examples/${name}`, import.meta.url))
 const RECORD = example('record.json')
 const record = JSON.parse(readFileSync(RECORD, 'utf8')) as ContinuityRecord
 
-const bob = laptop()
-const frank = laptop()
-const watcher = ({ home }: Laptop) => createRpcClient({ socketPath: home.socket, session: randomUUID() })
-const watch = { bob: watcher(bob), frank: watcher(frank) }
-
-beforeAll(async () => {
-  const made = await bob.run('init --yes --name bob --team acme --listen 127.0.0.1:0 --no-lan --device bobs-mbp')
-  expect(made).toMatchObject({ code: 0 })
-  const { code } = (await bob.run('invite frank --standalone --json')).json()
-  const joined = await frank.run('join --code-stdin --listen 127.0.0.1:0 --no-lan --device frank-xps --json', {
-    input: `${String(code)}\n`,
-  })
-  expect(joined).toMatchObject({ code: 0 })
-})
-afterAll(async () => {
-  watch.bob.close()
-  watch.frank.close()
-  await bob[Symbol.asyncDispose]()
-  await frank[Symbol.asyncDispose]()
-})
-
-async function untilThread(node: typeof watch.bob, id: string, isSo: (thread: ThreadView) => boolean): Promise<void> {
-  await until(async () => {
-    try {
-      return isSo(await node.call('tasks/get', { thread_id: id }))
-    } catch (error) {
-      if (error instanceof ApiError && error.symbol === 'thread_not_found') return false
-      throw error
-    }
-  })
-}
-
-/** Sends from bob; the thread's id, once frank's node has it. */
-async function handOff(args: string): Promise<string> {
-  const ran = await bob.run(`send frank ${args} --json`)
-  expect(ran).toMatchObject({ code: 0 })
-  const id = String(ran.json()['thread_id'])
-  await untilThread(watch.frank, id, () => true)
-  return id
-}
+const { bob, frank, watch, meet, handOff, close } = pair()
+beforeAll(async () => void (await meet()))
+afterAll(close)
 
 function file(name: string, text: string): string {
   const path = join(bob.home.home, name)

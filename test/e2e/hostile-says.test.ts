@@ -126,7 +126,7 @@ test('what others are supposed to have said is forged, refused and shown with wh
   expect(names['bad_signature']).toBe(2)
   expect(Object.values(names).reduce((a, b) => a + b)).toBe(3)
   expect((await viewAt(team.bob, create.id)).entries).toHaveLength(1)
-  expect((await statusOf(team.bob)).roster).toMatchObject({ position: 6, forked: false })
+  expect((await statusOf(team.bob)).roster).toEqual({ position: 6, forked: false, workspace_id: expect.any(String) })
   expect(await finding(team.bob, 'refused entries')).toMatchObject({
     state: 'note',
     evidence: expect.stringMatching(/bad_signature: \d+.*from mallory\/mallory-laptop/),

@@ -4,7 +4,7 @@ import { textId } from '../../protocol/index.ts'
 import { frank2 as thief } from '../cast.ts'
 import { entriesMessage, impersonate, type Impostor, sealedStory, type SealedStory, type Talk } from './impostor.ts'
 import { idsOf } from './searching.ts'
-import { kindsOn, running } from './shut-out-laptop.ts'
+import { laptops, kindsOn, running } from './shut-out-laptop.ts'
 import {
   agreed,
   arrives,
@@ -33,12 +33,7 @@ interface Late {
 /** frank2 was removed; carol has not heard of it and holds what the thief signed since; bob and frank are cut off from her. */
 async function lateHandoff(): Promise<Late> {
   const world = await running('frank', 'frank2', 'carol')
-  const [bob, frank, frank2, carol] = ['bob', 'frank', 'frank2', 'carol'].map((name) => world.laptop(name)) as [
-    Laptop,
-    Laptop,
-    Laptop,
-    Laptop,
-  ]
+  const [bob, frank, frank2, carol] = laptops(world, 'bob', 'frank', 'frank2', 'carol')
   await frank2.stop()
   for (const laptop of [bob, frank]) world.cut(laptop, carol)
   await bob.node.remove({ name: 'frank/frank2-laptop' })

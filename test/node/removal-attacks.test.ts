@@ -11,7 +11,7 @@ import {
 } from '../../protocol/index.ts'
 import { dice, frank2 as thief, type Story } from '../cast.ts'
 import { impersonate, type Talk } from './impostor.ts'
-import { entriesOn, isFenced, kindsOn, prekeysOn, readableWith, running, storyOn } from './shut-out-laptop.ts'
+import { laptops, entriesOn, isFenced, kindsOn, prekeysOn, readableWith, running, storyOn } from './shut-out-laptop.ts'
 import { agreed, arrives, handOff, type Laptop, says, SESSION, view, viewOnce, type World } from './world.ts'
 
 /** How long a removed laptop may take to hear so. */
@@ -22,12 +22,7 @@ type Cast = { world: World; bob: Laptop; frank: Laptop; frank2: Laptop; carol: L
 /** bob's handoff to frank, which both of frank's laptops hold; frank2 is stopped, and carol too: neither knows of a removal to come. */
 async function stolen(): Promise<Cast & { story: Omit<Story, 'create'> }> {
   const world = await running('frank', 'frank2', 'carol')
-  const [bob, frank, frank2, carol] = ['bob', 'frank', 'frank2', 'carol'].map((name) => world.laptop(name)) as [
-    Laptop,
-    Laptop,
-    Laptop,
-    Laptop,
-  ]
+  const [bob, frank, frank2, carol] = laptops(world, 'bob', 'frank', 'frank2', 'carol')
   const { thread_id } = await handOff(bob, 'frank', 'before')
   for (const laptop of [frank, frank2]) await arrives(world, laptop, thread_id)
   await agreed(world, thread_id, bob, frank, frank2)
@@ -43,6 +38,17 @@ async function stolen(): Promise<Cast & { story: Omit<Story, 'create'> }> {
   return { world, bob, frank, frank2, carol, thread_id, id: create.id, story }
 }
 
+/** The removal, while carol runs and hears of nothing. */
+async function removedUnheard(): ReturnType<typeof stolen> {
+  const cast = await stolen()
+  const { world, bob, frank, carol } = cast
+  world.cut(bob, carol)
+  world.cut(frank, carol)
+  await carol.start()
+  await bob.node.remove({ name: 'frank/frank2-laptop' })
+  return cast
+}
+
 /** What the thief signs, by the way of carol, who has not heard of the removal. */
 async function deliver(talk: Talk, thread: Hex, entries: readonly Entry[]): Promise<void> {
   const heads = entries.map(({ id }) => id).slice(-1)
@@ -52,11 +58,7 @@ async function deliver(talk: Talk, thread: Hex, entries: readonly Entry[]): Prom
 
 describe('what the thief signs under the roster that it knew', () => {
   test('is stored by everybody, cut by everybody, and shown so: an accept, a message, with an old time', async () => {
-    const { world, bob, frank, frank2, carol, thread_id, id, story } = await stolen()
-    world.cut(bob, carol)
-    world.cut(frank, carol)
-    await carol.start()
-    await bob.node.remove({ name: 'frank/frank2-laptop' })
+    const { world, bob, frank, frank2, carol, thread_id, id, story } = await removedUnheard()
     await world.until('bob has fenced it', () => isFenced(bob, thread_id, 'frank/frank2-laptop'))
     const talk = await (await impersonate(world, frank2)).meet(carol)
     const accept = story.say(thief, 'accept', {}, { header: { ts: 1 } })
@@ -118,11 +120,7 @@ describe('what the thief signs under the roster that it knew', () => {
   })
 
   test('is a fork, told differently to two: both are kept, neither counts, and everybody has the same', async () => {
-    const { world, bob, carol, frank, frank2, thread_id, id, story } = await stolen()
-    world.cut(bob, carol)
-    world.cut(frank, carol)
-    await carol.start()
-    await bob.node.remove({ name: 'frank/frank2-laptop' })
+    const { world, bob, carol, frank, frank2, thread_id, id, story } = await removedUnheard()
     await world.until('bob has fenced it', () => isFenced(bob, thread_id, 'frank/frank2-laptop'))
     const talk = await (await impersonate(world, frank2)).meet(carol)
     const past = story.entries()
@@ -140,11 +138,7 @@ describe('what the thief signs under the roster that it knew', () => {
   })
 
   test('is a key of its own with a lower id than any: nobody writes under it', async () => {
-    const { world, bob, carol, frank, frank2, thread_id, id, story } = await stolen()
-    world.cut(bob, carol)
-    world.cut(frank, carol)
-    await carol.start()
-    await bob.node.remove({ name: 'frank/frank2-laptop' })
+    const { world, bob, carol, frank, frank2, thread_id, id, story } = await removedUnheard()
     await world.until('bob has a new key', async () => (await kindsOn(bob.disk)).includes('wrap'))
     const honest = (await entriesOn(bob.disk)).find(({ header }) => header.kind === 'wrap')
     const { wrap, key } = await lowestWrap(story, frank2, honest?.id ?? '')

@@ -4,7 +4,17 @@ import { DEVICE_WRAPS_COUNT_MAX, type Entry, type Hex } from '../../protocol/ind
 import { putEntry, putRosterEntry } from '../../src/node/rows.ts'
 import { actor, CLOCK_MS } from '../cast.ts'
 import { impersonate, workspaceOn } from './impostor.ts'
-import { dropKeys, entriesOn, isFenced, keysOn, kindsOn, readableWith, running, storyOn } from './shut-out-laptop.ts'
+import {
+  dropKeys,
+  entriesOn,
+  isFenced,
+  keysOn,
+  kindsOn,
+  laptops,
+  readableWith,
+  running,
+  storyOn,
+} from './shut-out-laptop.ts'
 import {
   agreed,
   arrives,
@@ -20,8 +30,6 @@ import {
 } from './world.ts'
 
 const LEFT_TO_OTHERS_MS = 2000
-
-const laptops = (world: World, ...names: string[]): Laptop[] => names.map((name) => world.laptop(name))
 
 /** Everybody holds what `at` holds of the one thread, and it has entries of these kinds, receipts aside. */
 async function comesTo(world: World, at: Laptop, thread: string, kinds: string[]): Promise<void> {
@@ -41,7 +49,7 @@ const coveredBy = (header: { ctl: { wraps: readonly (readonly [Hex, ...unknown[]
 describe('a laptop of the other side is removed', () => {
   test('the side that stays fences it once and changes the key; what is written then it cannot open', async () => {
     const world = await running('frank', 'frank2')
-    const [bob, frank, frank2] = laptops(world, 'bob', 'frank', 'frank2') as [Laptop, Laptop, Laptop]
+    const [bob, frank, frank2] = laptops(world, 'bob', 'frank', 'frank2')
     const { thread_id } = await handOff(bob, 'frank', 'before')
     await arrives(world, frank, thread_id)
     await arrives(world, frank2, thread_id)
@@ -68,12 +76,7 @@ describe('a laptop of the other side is removed', () => {
 
   test('of two laptops of a side the first by rank does it, and the other where that one is away', async () => {
     const world = await running('bob2', 'frank', 'frank2')
-    const [bob, bob2, frank, frank2] = laptops(world, 'bob', 'bob2', 'frank', 'frank2') as [
-      Laptop,
-      Laptop,
-      Laptop,
-      Laptop,
-    ]
+    const [bob, bob2, frank, frank2] = laptops(world, 'bob', 'bob2', 'frank', 'frank2')
     const first = await handOff(bob, 'frank', 'first')
     for (const laptop of [bob2, frank, frank2]) await arrives(world, laptop, first.thread_id)
     await frank2.stop()
@@ -87,12 +90,7 @@ describe('a laptop of the other side is removed', () => {
 
   test('while the first by rank is away another laptop of its side does it, and it writes none when it is back', async () => {
     const world = await running('bob2', 'frank', 'frank2', 'carol')
-    const [bob, bob2, frank, frank2] = laptops(world, 'bob', 'bob2', 'frank', 'frank2') as [
-      Laptop,
-      Laptop,
-      Laptop,
-      Laptop,
-    ]
+    const [bob, bob2, frank, frank2] = laptops(world, 'bob', 'bob2', 'frank', 'frank2')
     const { thread_id } = await handOff(bob2, 'frank', 'from the second one')
     for (const laptop of [bob, frank, frank2]) await arrives(world, laptop, thread_id)
     await bob2.stop()
@@ -107,12 +105,7 @@ describe('a laptop of the other side is removed', () => {
 
   test('the fence is left to a laptop that is connected and does nothing, for two seconds and not longer', async () => {
     const world = await running('bob2', 'frank', 'frank2')
-    const [bob, bob2, frank, frank2] = laptops(world, 'bob', 'bob2', 'frank', 'frank2') as [
-      Laptop,
-      Laptop,
-      Laptop,
-      Laptop,
-    ]
+    const [bob, bob2, frank, frank2] = laptops(world, 'bob', 'bob2', 'frank', 'frank2')
     const { thread_id } = await handOff(bob2, 'frank', 'from the second one')
     for (const laptop of [bob, frank, frank2]) await arrives(world, laptop, thread_id)
     await agreed(world, thread_id, bob, bob2, frank, frank2)
@@ -138,7 +131,7 @@ describe('a laptop of the other side is removed', () => {
 
 test('a laptop of one’s own side is removed: the other side fences it, and its own side reads on', async () => {
   const world = await running('bob2', 'frank')
-  const [bob, bob2, frank] = laptops(world, 'bob', 'bob2', 'frank') as [Laptop, Laptop, Laptop]
+  const [bob, bob2, frank] = laptops(world, 'bob', 'bob2', 'frank')
   const { thread_id } = await handOff(bob, 'frank', 'before')
   await arrives(world, frank, thread_id)
   await arrives(world, bob2, thread_id)
@@ -156,12 +149,7 @@ test('a laptop of one’s own side is removed: the other side fences it, and its
 
 test('two removals one after the other make two keys, each with the older ones', async () => {
   const world = await running('bob2', 'frank', 'frank2')
-  const [bob, bob2, frank, frank2] = laptops(world, 'bob', 'bob2', 'frank', 'frank2') as [
-    Laptop,
-    Laptop,
-    Laptop,
-    Laptop,
-  ]
+  const [bob, bob2, frank, frank2] = laptops(world, 'bob', 'bob2', 'frank', 'frank2')
   const { thread_id } = await handOff(bob, 'frank', 'before')
   for (const laptop of [bob2, frank, frank2]) await arrives(world, laptop, thread_id)
   await bob.node.remove({ name: 'frank/frank2-laptop' })
@@ -183,7 +171,7 @@ test('two removals one after the other make two keys, each with the older ones',
 
 test('completed and cancelled handoffs, and those of others, are left as they are', async () => {
   const world = await running('frank', 'frank2', 'carol')
-  const [bob, frank, carol] = laptops(world, 'bob', 'frank', 'carol') as [Laptop, Laptop, Laptop]
+  const [bob, frank, carol] = laptops(world, 'bob', 'frank', 'carol')
   const done = await handOff(bob, 'frank', 'done')
   await arrives(world, frank, done.thread_id)
   await frank.node.accept({ thread_id: done.thread_id }, SESSION)
@@ -205,7 +193,7 @@ test('completed and cancelled handoffs, and those of others, are left as they ar
 describe('nothing is forgotten', () => {
   test('when the node dies after the removal is on disk and before the fence is', async () => {
     const world = await running('frank', 'frank2')
-    const [bob, frank, frank2] = laptops(world, 'bob', 'frank', 'frank2') as [Laptop, Laptop, Laptop]
+    const [bob, frank, frank2] = laptops(world, 'bob', 'frank', 'frank2')
     const { thread_id } = await handOff(bob, 'frank', 'before')
     await arrives(world, frank, thread_id)
     await arrives(world, frank2, thread_id)
@@ -222,13 +210,7 @@ describe('nothing is forgotten', () => {
 
   test('of a handoff that comes here only after the removal', async () => {
     const world = await running('bob2', 'frank', 'frank2', 'carol')
-    const [bob, bob2, frank, frank2, carol] = laptops(world, 'bob', 'bob2', 'frank', 'frank2', 'carol') as [
-      Laptop,
-      Laptop,
-      Laptop,
-      Laptop,
-      Laptop,
-    ]
+    const [bob, bob2, frank, frank2, carol] = laptops(world, 'bob', 'bob2', 'frank', 'frank2', 'carol')
     await bob.stop()
     await frank.stop()
     const { thread_id } = await handOff(bob2, 'frank', 'while bob and frank are away')
@@ -246,12 +228,7 @@ describe('nothing is forgotten', () => {
 
   test('where the key of a laptop that stays is not here: status says so, nothing is written under the old one, and it is done when it comes', async () => {
     const world = await running('frank', 'frank2', 'carol')
-    const [bob, frank, frank2, carol] = laptops(world, 'bob', 'frank', 'frank2', 'carol') as [
-      Laptop,
-      Laptop,
-      Laptop,
-      Laptop,
-    ]
+    const [bob, frank, frank2, carol] = laptops(world, 'bob', 'frank', 'frank2', 'carol')
     const { thread_id } = await handOff(carol, 'frank', 'before')
     await arrives(world, frank, thread_id)
     await arrives(world, frank2, thread_id)
@@ -282,7 +259,7 @@ describe('nothing is forgotten', () => {
 
   test('where this laptop has changed the key as often as it may: status says so, and nothing is written under the old one', async () => {
     const world = await running('frank', 'frank2')
-    const [bob, frank] = laptops(world, 'bob', 'frank') as [Laptop, Laptop]
+    const [bob, frank] = laptops(world, 'bob', 'frank')
     const { thread_id } = await handOff(bob, 'frank', 'before')
     await arrives(world, frank, thread_id)
     await frank.stop()
@@ -306,7 +283,7 @@ describe('nothing is forgotten', () => {
 
   test('with every write: what is said before the fences are made is under a key of its own already', async () => {
     const world = await running('frank', 'frank2')
-    const [bob, frank, frank2] = laptops(world, 'bob', 'frank', 'frank2') as [Laptop, Laptop, Laptop]
+    const [bob, frank, frank2] = laptops(world, 'bob', 'frank', 'frank2')
     const { thread_id } = await handOff(bob, 'frank', 'before')
     await arrives(world, frank, thread_id)
     await arrives(world, frank2, thread_id)

@@ -1,7 +1,7 @@
 /** Members and laptops that are removed: who may, what stops, what everybody else does, who has not confirmed. */
 import { describe, expect, test } from 'vitest'
 import { parseRosterEntry } from '../../protocol/index.ts'
-import { dropKeys, running } from './shut-out-laptop.ts'
+import { laptops, dropKeys, running } from './shut-out-laptop.ts'
 import {
   arrives,
   handOff,
@@ -39,12 +39,7 @@ const REMOVED = { symbol: 'unauthenticated', message: 'This device was removed f
 describe('the owner removes', () => {
   test('a laptop: it is told so, and everybody else goes on under a new workspace key', async () => {
     const world = await running('frank', 'frank2', 'carol')
-    const [bob, frank, frank2, carol] = ['bob', 'frank', 'frank2', 'carol'].map((name) => world.laptop(name)) as [
-      Laptop,
-      Laptop,
-      Laptop,
-      Laptop,
-    ]
+    const [bob, frank, frank2, carol] = laptops(world, 'bob', 'frank', 'frank2', 'carol')
     const result = await bob.node.remove({ name: 'frank/frank2-laptop' })
     expect(result).toMatchObject({
       handle: 'frank@acme',

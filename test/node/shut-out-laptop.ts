@@ -14,6 +14,14 @@ export async function running(...names: string[]): Promise<World> {
   return world
 }
 
+/** The laptops of these names, one for each. */
+export function laptops<const Names extends readonly string[]>(
+  world: World,
+  ...names: Names
+): { [At in keyof Names]: Laptop } {
+  return names.map((name) => world.laptop(name)) as { [At in keyof Names]: Laptop }
+}
+
 /** Entries of the one thread that a disk holds, in order of arrival. */
 export async function entriesOn(disk: Disk): Promise<Entry[]> {
   return (await disk.rows('entry')).map(([, value]) => {
