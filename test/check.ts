@@ -1,11 +1,12 @@
 /**
  * The whole gate: `npm run check`. Runs every step, cheapest first, shows what it prints, and ends
- * with one line, `N passed, N failed, N skipped`. Exit code 1 unless all that ran passed.
+ * with what failed and one line, `N passed, N failed, N skipped`. Exit code 1 unless all that ran passed.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { TALLY_FILE_VARIABLE, type Tally } from './tally.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -25,7 +26,9 @@ const steps: Step[] = [
   {
     name: 'vectors in Python',
     run: () =>
-      hasPython() ? story('vectors:other') : Promise.resolve(skipped('vectors:other: no Python 3.9 or later here')),
+      hasPython()
+        ? story('vectors:other')
+        : Promise.resolve({ ...noTally(), skipped: ['vectors:other: no Python 3.9 or later here'] }),
   },
   { name: 'demo', run: () => story('demo') },
   ...exampleNames().map((name) => ({ name: `example ${name}`, run: () => story('example', name) })),
@@ -33,7 +36,7 @@ const steps: Step[] = [
   { name: 'e2e behind routers', run: () => tests('e2e:nat') },
 ]
 
-const total: Tally = { passed: 0, failed: 0, skipped: [] }
+const total = noTally()
 const table: string[] = []
 for (const step of steps) {
   console.log(`\n=== ${step.name}`)
@@ -41,10 +44,10 @@ for (const step of steps) {
   const tally = await step.run()
   const seconds = ((performance.now() - begun) / 1000).toFixed(1)
   table.push(
-    `${tally.failed > 0 ? 'FAILED' : 'ok    '}  ${step.name.padEnd(24)} ${seconds.padStart(7)} s  ${inWords(tally)}`,
+    `${tally.failed.length > 0 ? 'FAILED' : 'ok    '}  ${step.name.padEnd(24)} ${seconds.padStart(7)} s  ${inWords(tally)}`,
   )
   total.passed += tally.passed
-  total.failed += tally.failed
+  total.failed.push(...tally.failed.map((line) => `${step.name}: ${line}`))
   total.skipped.push(...tally.skipped)
 }
 rmSync(scratch, { recursive: true })
@@ -52,18 +55,19 @@ rmSync(scratch, { recursive: true })
 console.log(`\n${table.join('\n')}`)
 for (const line of total.skipped) console.log(`skipped: ${line}`)
 // A gate that saw nothing has not passed.
-if (total.passed === 0) total.failed++
-process.exitCode = total.failed > 0 ? 1 : 0
+if (total.passed === 0) total.failed.push('nothing passed')
+for (const line of total.failed) console.log(`FAILED: ${line}`)
+process.exitCode = total.failed.length > 0 ? 1 : 0
 console.log(inWords(total))
 
 function inWords({ passed, failed, skipped }: Tally): string {
-  return `${passed} passed, ${failed} failed, ${skipped.length} skipped`
+  return `${passed} passed, ${failed.length} failed, ${skipped.length} skipped`
 }
 
 /** One check with one outcome. */
 async function tool(script: string): Promise<Tally> {
   const { code } = await npmRun([script])
-  return code === 0 ? { passed: 1, failed: 0, skipped: [] } : { passed: 0, failed: 1, skipped: [] }
+  return code === 0 ? { ...noTally(), passed: 1 } : { ...noTally(), failed: [exited(code)] }
 }
 
 /** A run of tests counts each test. */
@@ -77,13 +81,10 @@ async function tests(script: string): Promise<Tally> {
 /** The demo and the examples count their own assertions and say so in their last line. */
 async function story(script: string, ...given: string[]): Promise<Tally> {
   const { code, output } = await npmRun([script, ...given])
-  const [passed, failed] = /(\d+) passed, (\d+) failed\s*$/.exec(output)?.slice(1).map(Number) ?? []
-  const tally = passed === undefined || failed === undefined ? noTally() : { passed, failed, skipped: [] }
-  return consistent(tally, code)
-}
-
-function skipped(reason: string): Tally {
-  return { passed: 0, failed: 0, skipped: [reason] }
+  const [passed = 0, failed = 0] = /(\d+) passed, (\d+) failed\s*$/.exec(output)?.slice(1).map(Number) ?? []
+  const claims = [...stripVTControlCharacters(output).matchAll(/✗ (.*)/g)].map(([, claim = '']) => claim)
+  const lines = Array.from({ length: failed }, (_, at) => claims[at] ?? 'it says above what')
+  return consistent({ ...noTally(), passed, failed: lines }, code)
 }
 
 function hasPython(): boolean {
@@ -91,13 +92,18 @@ function hasPython(): boolean {
 }
 
 function noTally(): Tally {
-  return { passed: 0, failed: 0, skipped: [] }
+  return { passed: 0, failed: [], skipped: [] }
 }
 
 /** A step that ran nothing, or ended badly whatever it counted, has failed. */
 function consistent(tally: Tally, code: number): Tally {
-  const ranNothing = tally.passed + tally.failed === 0 && tally.skipped.length === 0
-  return (ranNothing || code !== 0) && tally.failed === 0 ? { ...tally, failed: 1 } : tally
+  if (tally.failed.length > 0) return tally
+  if (code !== 0) return { ...tally, failed: [exited(code)] }
+  return tally.passed + tally.skipped.length === 0 ? { ...tally, failed: ['nothing ran'] } : tally
+}
+
+function exited(code: number): string {
+  return `ended with exit code ${code}`
 }
 
 interface Outcome {
