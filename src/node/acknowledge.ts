@@ -1,8 +1,8 @@
 /** Receipts: this device says that it holds and checked all of a thread that it has seen. */
-import { hasBit, type Hex, isBefore, LACK_COUNT_MAX, type Node, pastOf } from '../../protocol/index.ts'
+import { hasBit, type Hex, isBefore, LACK_COUNT_MAX, type Node } from '../../protocol/index.ts'
 import { openContent } from './contents.ts'
 import type { Held, Turn } from './held.ts'
-import { depsFor, hasForked, publish, type Published } from './publish.ts'
+import { hasForked, nextPast, publish, type Published } from './publish.ts'
 import { missingBodies, sideOf, type Thread } from './threads.ts'
 import { isRemoved, isRosterForked, ownMember } from './workspace.ts'
 
@@ -22,7 +22,7 @@ export async function acknowledge(held: Held, turn: Turn, thread: Thread): Promi
   )
   if (!unseen.some((node) => node.entry.header.kind !== 'ack')) return undefined
   if (missingBodies(thread).some((id) => !isWithheld(held, thread, id))) return undefined
-  const lack = await lacking(held, thread, [...unseen, ...lackedBefore(thread, own)], last)
+  const lack = await lacking(held, thread, [...unseen, ...lackedBefore(thread, own)])
   return publish(held, turn, thread, { kind: 'ack', ctl: { lack } })
 }
 
@@ -37,10 +37,9 @@ function lackedBefore(thread: Thread, own: Hex): Node[] {
   return ack?.entry.header.ctl.lack.flatMap((id) => thread.graph.byId.get(id) ?? []) ?? []
 }
 
-async function lacking(held: Held, thread: Thread, nodes: readonly Node[], last: Node | undefined): Promise<Hex[]> {
+async function lacking(held: Held, thread: Thread, nodes: readonly Node[]): Promise<Hex[]> {
   // With more heads than a receipt can name, it speaks of those that it names.
-  const named = depsFor(thread, last).flatMap((id) => thread.graph.byId.get(id) ?? [])
-  const past = pastOf(thread.graph, last ? [last, ...named] : named)
+  const past = nextPast(held, thread)
   const lack: Hex[] = []
   for (const { entry, index } of nodes) {
     if (entry.header.body === null || !hasBit(past, index)) continue

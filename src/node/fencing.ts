@@ -1,7 +1,7 @@
 /**
  * What a thread needs once a device of it was removed: a fence, with which this side says that
- * nothing counts that the device writes from now on, and a key that the device never gets. Whether
- * something is missing follows from the roster and the thread alone, so that nothing is forgotten
+ * nothing counts that the device writes from now on, a key that the device never gets, and that key
+ * also for a reader whom the thread was shared with at the same moment. Whether something is missing follows from the roster and the thread alone, so that nothing is forgotten
  * when a node dies in between.
  */
 import {
@@ -13,7 +13,6 @@ import {
   type Hex,
   type Node,
   OLDER_KEYS_COUNT_MAX,
-  pastOf,
   type Roster,
   sealOlderKey,
   viewOf,
@@ -22,7 +21,8 @@ import {
 } from '../../protocol/index.ts'
 import { keepKey, writingKey } from './contents.ts'
 import type { Held, Turn } from './held.ts'
-import { depsFor, hasForked, publish, type Published } from './publish.ts'
+import { hasForked, nextPast, publish, type Published } from './publish.ts'
+import { giftsDue, giveKeys } from './reader-keys.ts'
 import { isRecovering } from './settle.ts'
 import { createOf, sideOf, type Thread } from './threads.ts'
 import { isRemoved, isRosterForked, ownMember, rosterOf } from './workspace.ts'
@@ -49,7 +49,7 @@ const OTHER_BYTES = 1200
 /** Which of it is done now; left out, all. */
 export interface Duties {
   readonly fence: boolean
-  readonly wrap: boolean
+  readonly keys: boolean
 }
 
 /** Writes what the thread needs because of the roster that is held; nothing where this device has no say in it. */
@@ -57,14 +57,16 @@ export async function secure(
   held: Held,
   turn: Turn,
   thread: Thread,
-  duties: Duties = { fence: true, wrap: true },
+  duties: Duties = { fence: true, keys: true },
 ): Promise<Secured> {
   const said: Published[] = []
   if (!hasSay(held, thread)) return { said }
   if (duties.fence) for (const device of unfenced(held, thread)) said.push(fence(held, turn, thread, device))
-  if (!duties.wrap || !needsKey(held, thread)) return { said }
-  const made = await writeKey(held, turn, thread)
-  return 'why' in made ? { said, lack: made } : { said: [...said, made] }
+  if (!duties.keys) return { said }
+  const made = needsKey(held, thread) ? await writeKey(held, turn, thread) : undefined
+  if (made && 'node' in made) said.push(made)
+  said.push(...(await giveKeys(held, turn, thread)))
+  return made && 'why' in made ? { said, lack: made } : { said }
 }
 
 /**
@@ -112,17 +114,13 @@ export function unfenced(held: Held, thread: Thread): Hex[] {
   )
 }
 
-/** Whether every key that could be written with is known to a removed device. */
-export function needsKey(held: Held, thread: Thread): boolean {
-  return thread.keys.size > 0 && writingKey(held.workspace, thread) === undefined
+/** Whether somebody waits for a key: every one that could be written with is known to a removed device, or a reader lacks one. */
+export function needsKeys(held: Held, thread: Thread): boolean {
+  return needsKey(held, thread) || giftsDue(held, thread).length > 0
 }
 
-/** The past that this device's next entry will have. */
-function nextPast(held: Held, thread: Thread) {
-  const { graph } = thread
-  const prev = graph.byDevice.get(held.workspace.key.public)?.at(-1)
-  const deps = depsFor(thread, prev).flatMap((id) => graph.byId.get(id) ?? [])
-  return pastOf(graph, prev ? [prev, ...deps] : deps)
+function needsKey(held: Held, thread: Thread): boolean {
+  return thread.keys.size > 0 && writingKey(held.workspace, thread) === undefined
 }
 
 /** Writes a wrap with a fresh key for exactly those who are to have it, and the older keys under it. */

@@ -1,6 +1,7 @@
 /** Makes an entry of our own: states it, seals its body, judges it by the same rules as a peer's, and takes it in. */
 import {
   authorize,
+  type Bits,
   type BodyKind,
   type BodyOf,
   type CtlOf,
@@ -12,6 +13,7 @@ import {
   isBefore,
   type Kind,
   type Node,
+  pastOf,
   PROTOCOL_VERSION,
   REFUSALS,
   sealBody,
@@ -114,13 +116,21 @@ function draft(held: Held, statement: Statement, place: Pick<Draft, 'th' | 'seq'
 }
 
 /** The heads that this device saw beside its own newest entry: those that it, and that no other, includes. */
-export function depsFor(thread: Thread, prev: Node | undefined): Hex[] {
+function depsFor(thread: Thread, prev: Node | undefined): Hex[] {
   const heads = [...thread.graph.heads].filter((id) => id !== prev?.entry.id)
   const unseen = heads.filter((id) => {
     const head = thread.graph.byId.get(id)
     return head && !(prev && isBefore(head, prev))
   })
   return unseen.toSorted().slice(0, DEPS_COUNT_MAX)
+}
+
+/** The past that this device's next entry will have. */
+export function nextPast(held: Held, thread: Thread): Bits {
+  const { graph } = thread
+  const prev = graph.byDevice.get(held.workspace.key.public)?.at(-1)
+  const deps = depsFor(thread, prev).flatMap((id) => graph.byId.get(id) ?? [])
+  return pastOf(graph, prev ? [prev, ...deps] : deps)
 }
 
 interface Sealing {

@@ -9,9 +9,14 @@ import { stateOf } from './tracker.ts'
 import { deviceLabel, handleOf, isRemoved, memberOfDevice } from './workspace.ts'
 
 /** The shares that count, in the one order. A laptop that was removed since can read nothing more. */
-function sharesOf(thread: Thread): NodeOf<'share'>[] {
+export function sharesOf(thread: Thread): NodeOf<'share'>[] {
   const { cut } = stateOf(thread.tracker, thread.graph)
   return inOrder(thread.graph).filter((node) => isOfKind(node, 'share') && !cut.has(node.entry.id)) as NodeOf<'share'>[]
+}
+
+/** The members that the thread was shared with. */
+export function readersNamed(thread: Thread): Set<Hex> {
+  return new Set(sharesOf(thread).map(({ entry }) => entry.header.ctl.reader))
 }
 
 /** Devices of a member that the thread was shared with. */

@@ -1,21 +1,12 @@
 /** Sharing: a participant lets a third member read a thread, from its beginning on. */
-import {
-  devicesOf,
-  type Hex,
-  inOrder,
-  isOfKind,
-  type Member,
-  type Prekey,
-  wrapThreadKey,
-} from '../../protocol/index.ts'
+import { devicesOf, type Member } from '../../protocol/index.ts'
 import type { Caller, ShareParams, ShareResult } from './api.ts'
 import { ApiError } from './api-error.ts'
 import { requireOpen, requireSide } from './checks.ts'
-import { olderKeys } from './contents.ts'
 import type { Held } from './held.ts'
 import { once } from './idempotency.ts'
 import { noKeys, requireTeammate, requireWriter, unreadableAt } from './membership.ts'
-import type { Statement } from './publish.ts'
+import { type Gift, giftsFor, shareOf } from './reader-keys.ts'
 import { devicesOfReader } from './readers.ts'
 import { createOf, type Thread } from './threads.ts'
 import { commonView } from './view.ts'
@@ -24,12 +15,6 @@ import type { Writing } from './writing.ts'
 
 export interface Sharing {
   share(params: ShareParams, caller: Caller): Promise<ShareResult>
-}
-
-interface Reader {
-  readonly member: Member
-  /** Its devices that cannot read the thread yet, with the keys to wrap to. */
-  readonly devices: readonly { device: Hex; prekey: Prekey }[]
 }
 
 export function createSharing({ held, rate, publishIn, threadToWrite }: Writing): Sharing {
@@ -43,14 +28,14 @@ export function createSharing({ held, rate, publishIn, threadToWrite }: Writing)
         requireNoParticipant(held, thread, member)
         requireOpen(held, thread)
         requireSide(held, thread, ['sender', 'recipient'], 'share')
-        const reader = { member, devices: requireNewDevices(held, thread, member) }
-        const keys = requireKeys(thread)
+        const gifts = requireGifts(held, thread, member)
         rate.check(caller.session)
-        for (const key of keys) publishIn(turn, thread, await shareOf(held, thread, reader, key))
+        for (const gift of gifts) publishIn(turn, thread, await shareOf(held, thread, gift))
+        const devices = new Set(gifts.flatMap((gift) => gift.devices))
         return {
           ...commonView(held, thread),
           reader: handleOf(workspace, member.id),
-          devices: reader.devices.map(({ device }) => deviceLabel(workspace, device)),
+          devices: [...devices].map((device) => deviceLabel(workspace, device)),
           warnings: warningsFor(held, thread, member),
         }
       })
@@ -66,53 +51,21 @@ function requireNoParticipant(held: Held, thread: Thread, { id, name }: Member):
   })
 }
 
-/** Devices of the member that can be given the keys and were not given them before. */
-function requireNewDevices(held: Held, thread: Thread, member: Member): Reader['devices'] {
-  const reachable = reachableKeys(held.workspace, member.id)
+/** What the member's laptops need to read the thread; at least something. */
+function requireGifts(held: Held, thread: Thread, member: Member): Gift[] {
+  if (thread.keys.size === 0) {
+    throw new ApiError('verification_failed', 'The key of this thread is not on this device.', {
+      hint: 'Ask the other side to share it, or to send the handoff anew.',
+    })
+  }
+  const reachable = reachableKeys(held.workspace, member.id).map(({ device }) => device)
   if (reachable.length === 0) throw noKeys(held, member)
-  const known = devicesOfReader(thread, member.id)
-  const devices = reachable.filter(({ device }) => !known.has(device))
-  if (devices.length > 0) return devices
+  const gifts = giftsFor(held, thread, member.id, reachable)
+  if (gifts.length > 0) return gifts
   throw new ApiError('state_changed', `${member.name} can read this handoff already.`, {
     hint: 'There is nothing left to do.',
-    details: { devices: reachable.map(({ device }) => deviceLabel(held.workspace, device)) },
+    details: { devices: reachable.map((device) => deviceLabel(held.workspace, device)) },
   })
-}
-
-type ThreadKey = readonly [id: Hex, key: Uint8Array]
-
-/**
- * The keys by which a reader opens all that this device opens: the newest one, and further ones only
- * as far as no newer one leads to them, as where both sides made a new key at once.
- */
-function requireKeys(thread: Thread): ThreadKey[] {
-  const given: ThreadKey[] = []
-  const reached = new Set<Hex>()
-  for (const node of inOrder(thread.graph).toReversed()) {
-    const { id } = node.entry
-    const key = isOfKind(node, 'create') || isOfKind(node, 'wrap') ? thread.keys.get(id) : undefined
-    if (!key || reached.has(id)) continue
-    given.push([id, key])
-    for (const [olderId] of olderKeys(thread, id, key)) reached.add(olderId)
-  }
-  if (given.length > 0) return given
-  throw new ApiError('verification_failed', 'The key of this thread is not on this device.', {
-    hint: 'Ask the other side to share it, or to send the handoff anew.',
-  })
-}
-
-async function shareOf(held: Held, thread: Thread, reader: Reader, [key, secret]: ThreadKey): Promise<Statement> {
-  const { workspace, system } = held
-  const header = createOf(thread)?.header
-  if (!header) throw new Error('a thread that is shared has a create')
-  const place = { ws: header.ws, nonce: header.ctl.nonce, author: workspace.key.public }
-  const wraps = await Promise.all(
-    reader.devices.map(({ device, prekey }) =>
-      wrapThreadKey(secret, place, { device, prekey: prekey.id, x25519: prekey.x25519, ekm: system.dice(32) }),
-    ),
-  )
-  const devices = reader.devices.map(({ device }) => device)
-  return { kind: 'share', ctl: { reader: reader.member.id, devices, key, wraps } }
 }
 
 /** The member's laptops that still cannot read it. */

@@ -5,7 +5,7 @@
  * nothing is written under an old key, nor built on what a removed device wrote, does not wait for it.
  */
 import { compareRank, type Hex, threadDevices } from '../../protocol/index.ts'
-import { hasSay, type KeyLack, needsKey, secure, unfenced } from './fencing.ts'
+import { type Duties, hasSay, type KeyLack, needsKeys, secure, unfenced } from './fencing.ts'
 import type { Held } from './held.ts'
 import type { Published } from './publish.ts'
 import { sideOf, type Thread } from './threads.ts'
@@ -111,8 +111,8 @@ export function createShutOut(parts: {
   }
 
   /** What is this laptop's to do now, and whether anything is left to another one. */
-  function dutiesIn(thread: Thread, isOverdue: boolean): { fence: boolean; wrap: boolean; isLeft: boolean } {
-    if (isOverdue || !hasSay(held, thread)) return { fence: true, wrap: true, isLeft: false }
+  function dutiesIn(thread: Thread, isOverdue: boolean): Duties & { isLeft: boolean } {
+    if (isOverdue || !hasSay(held, thread)) return { fence: true, keys: true, isLeft: false }
     const own = workspace.key.public
     const side = sideOf(thread, own)
     const before = threadDevices(thread.graph).filter(
@@ -124,9 +124,9 @@ export function createShutOut(parts: {
         isConnected(device),
     )
     const fence = !before.some((device) => sideOf(thread, device) === side)
-    const wrap = before.length === 0
-    const isLeft = (!fence && unfenced(held, thread).length > 0) || (!wrap && needsKey(held, thread))
-    return { fence, wrap, isLeft }
+    const keys = before.length === 0
+    const isLeft = (!fence && unfenced(held, thread).length > 0) || (!keys && needsKeys(held, thread))
+    return { fence, keys, isLeft }
   }
 
   return {

@@ -141,7 +141,8 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     let method = ''
     let isNotification = false
     try {
-      const request = readEnvelope(parseJson(await c.req.arrayBuffer()))
+      // Not by way of Hono's own request, which keeps tens of megabytes until the call has been answered.
+      const request = readEnvelope(parseJson(await c.req.raw.arrayBuffer()))
       id = request.id ?? null
       method = request.method
       isNotification = request.id === undefined

@@ -108,7 +108,13 @@ describe('a handoff is refused', () => {
       { type: 'link' },
       { type: 'file', name: 'a', media_type: 'text/plain' },
       { type: 'file', name: 'a', media_type: 'text/plain', text: 'a', base64: 'YQ==' },
-      { type: 'file', name: 'a', media_type: 'text/plain', base64: 'no base64!' },
+      // Not of the alphabet, bits or a character left over, padding within, too much of it.
+      ...['no base64!', 'a-b_', 'YWJ\njYWJj', 'YR==', 'YWJjZ', 'YQ==YQ==', 'YWJj==='].map((base64) => ({
+        type: 'file',
+        name: 'a',
+        media_type: 'text/plain',
+        base64,
+      })),
     ] as unknown as ArtifactInput[]
     for (const artifact of artifacts)
       expect(await symbolOf(handOff(bob, 'frank', 'x', { artifacts: [artifact] })), JSON.stringify(artifact)).toBe(

@@ -1,31 +1,14 @@
 /** Readers: whom a participant lets read a thread, what they can open, and what they can not do. */
 import { describe, expect, test } from 'vitest'
-import {
-  commitThreadKey,
-  encodeBody,
-  type Entry,
-  openPrekey,
-  sealBody,
-  sealOlderKey,
-  signEntry,
-  textId,
-  type Wrapped,
-  wrapThreadKey,
-} from '../../protocol/index.ts'
-import type { ThreadView } from '../../src/node/api.ts'
-import { actor, dice } from '../cast.ts'
-import type { Disk } from './disk.ts'
 import { itemsAt, withPost } from './mailboxes.ts'
-import { entriesMessage, impersonate, type SealedEntry, sealedStory, type SealedStory } from './impostor.ts'
+import { message, opensAll, share } from './sharing.ts'
 import {
   agreed,
   arrives,
   handOff,
   inboxItem,
-  type Laptop,
   plain,
   refused,
-  says,
   SESSION,
   stoppedAcme,
   symbolOf,
@@ -34,16 +17,7 @@ import {
   uuid,
   view,
   viewOnce,
-  type World,
 } from './world.ts'
-
-const share = (at: Laptop, thread_id: string, reader: string, key?: string) =>
-  at.node.share(
-    { thread_id, reader, ...(key === undefined ? {} : { metadata: { client_idempotency_key: key } }) },
-    SESSION,
-  )
-const message = (at: Laptop, thread_id: string, text: string) =>
-  at.node.sendMessage({ thread_id, message: says(text) }, SESSION)
 
 /** A thread of bob and frank with a few words in it, which carol takes no part in. */
 async function conversation() {
@@ -56,11 +30,6 @@ async function conversation() {
   await message(frank, thread_id, 'an answer')
   await agreed(world, thread_id, bob, frank)
   return { ...world, thread_id, artifact_id: artifact_ids[0] ?? '' }
-}
-
-/** Once carol's laptop opens everything that is in the thread. */
-function opensAll(world: World, at: Laptop, thread_id: string): Promise<ThreadView> {
-  return viewOnce(world, at, thread_id, ({ entries }) => entries.every(({ body }) => body === 'ok' || body === 'none'))
 }
 
 describe('a reader', () => {
@@ -254,73 +223,6 @@ test('nothing is assigned to a reader, who could do nothing about it', async () 
   })
 })
 
-describe('what is under other keys than the first', () => {
-  const mallory = actor('mallory')
-  const throwDice = dice('more keys')
-
-  /** A wrap by mallory that begins a new key, leads to the first one, and knows of nothing but the create. */
-  async function newKey(story: SealedStory, disk: Disk) {
-    const key = throwDice(32)
-    const { nonce, create } = story
-    const past = { past: [create] }
-    const { header } = story.draft(mallory, 'wrap', {}, past)
-    const wraps: Wrapped[] = []
-    for (const [, record] of await disk.rows('prekey')) {
-      const prekey = openPrekey(record)
-      if (!prekey.ok || ![mallory.device, actor('frank').device].includes(prekey.value.device)) continue
-      const { device, id, x25519 } = prekey.value
-      const place = { ws: header.ws, nonce, author: mallory.device }
-      wraps.push(await wrapThreadKey(key, place, { device, prekey: id, x25519, ekm: throwDice(32) }))
-    }
-    const commit = commitThreadKey(key, { nonce, ws: header.ws, device: mallory.device, prev: header.prev })
-    const older: [string, string][] = [[create.id, sealOlderKey(key, story.key, create.id)]]
-    return { key, entry: story.add(story.draft(mallory, 'wrap', { commit, wraps, older, adds: null }, past)) }
-  }
-
-  function under({ key, entry }: { key: Uint8Array; entry: Entry }, story: SealedStory, body: string): SealedEntry {
-    const { header } = story.draft(mallory, 'message', {}, { past: [entry] })
-    const plainBody = encodeBody('message', { body, artifacts: [] })
-    const sealed = sealBody(header, plainBody, { key, keyId: entry.id, iv: throwDice(32) })
-    return { entry: story.add(signEntry(sealed.header, mallory.key)), body: sealed.sealed }
-  }
-
-  test.each([1, 2])(
-    'opens too, of %i keys that were made at once: each is given, and leads to what it replaced',
-    async (count) => {
-      const world = await stoppedAcme('frank', 'mallory', 'carol')
-      const [frank, carol] = [world.laptop('frank'), world.laptop('carol')]
-      await frank.start()
-      await carol.start()
-      const liar = await impersonate(world, world.laptop('mallory'))
-      const { workspace } = liar
-      const story = await sealedStory({
-        workspace,
-        disk: frank.disk,
-        from: mallory,
-        to: actor('frank'),
-        dice: throwDice,
-        body: { summary: 'under the first', artifacts: [] },
-      })
-      const said = [story.first]
-      for (let number = 1; number <= count; number++) {
-        const made = await newKey(story, frank.disk)
-        said.push({ entry: made.entry, body: null }, under(made, story, `under key ${number}`))
-      }
-      const talk = await liar.meet(frank)
-      await talk.say(entriesMessage(story.create.id, said))
-      await talk.catchUp()
-      const thread_id = textId('thread', story.create.id)
-      await share(frank, thread_id, 'carol')
-      const texts = ['under the first', ...Array.from({ length: count }, (_, i) => `under key ${i + 1}`)]
-      await arrives(world, carol, thread_id)
-      expect(textsOf(await opensAll(world, carol, thread_id))).toEqual(texts)
-      const seen = await view(frank, thread_id)
-      expect(seen.entries.filter(({ kind }) => kind === 'share')).toHaveLength(count)
-      expect(seen.readers).toHaveLength(1)
-    },
-  )
-})
-
 test.each([1, 40])(
   'a reader who is never there with the two gets all of it from its mailbox, after %i messages',
   async (count) => {
@@ -342,30 +244,3 @@ test.each([1, 40])(
     expect(textsOf(await opensAll(world, carol, thread_id))).toEqual(['the beginning', ...said])
   },
 )
-
-test('a reader who is removed gets nothing that comes later; another one gets all of it, under each key', async () => {
-  const world = await stoppedAcme('frank', 'carol', 'dave')
-  const [bob, frank] = [world.laptop('bob'), world.laptop('frank')]
-  const [carol, dave] = [world.laptop('carol'), world.laptop('dave')]
-  for (const at of [bob, frank, carol, dave]) await at.start()
-  await world.connected()
-  const { thread_id } = await handOff(bob, 'frank', 'before')
-  await share(bob, thread_id, 'carol')
-  await opensAll(world, carol, thread_id)
-  await arrives(world, frank, thread_id)
-  await bob.node.remove({ name: 'carol' })
-  await viewOnce(world, frank, thread_id, ({ readers }) => readers.length === 0)
-  // Nothing is sealed under the key that carol has: it is refused until there is another one.
-  const after = await world.until('there is a key without carol', () =>
-    message(bob, thread_id, 'after').catch(() => undefined),
-  )
-  expect(after.thread_id).toBe(thread_id)
-  await agreed(world, thread_id, bob, frank)
-  await share(frank, thread_id, 'dave')
-  await arrives(world, dave, thread_id)
-  expect(textsOf(await opensAll(world, dave, thread_id))).toEqual(['before', 'after'])
-  expect((await view(dave, thread_id)).readers).toMatchObject([{ handle: 'dave@acme', shared_by: 'frank@acme' }])
-  expect(
-    (await view(frank, thread_id)).entries.filter(({ kind, reader }) => kind === 'share' && reader === 'dave@acme'),
-  ).toHaveLength(1)
-})

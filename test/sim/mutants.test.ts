@@ -80,7 +80,7 @@ vi.mock('../../src/node/fencing.ts', async (original) => {
   return {
     ...real,
     secure: (...[held, turn, thread, duties]: Parameters<typeof real.secure>) =>
-      real.secure(held, turn, thread, broken.by === 'fence' ? { fence: false, wrap: duties?.wrap ?? true } : duties),
+      real.secure(held, turn, thread, broken.by === 'fence' ? { fence: false, keys: duties?.keys ?? true } : duties),
     fenceBefore: (...given: Parameters<typeof real.fenceBefore>) =>
       broken.by === 'fence' || broken.by === 'late fence' ? undefined : real.fenceBefore(...given),
   }

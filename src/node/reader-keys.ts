@@ -1,0 +1,110 @@
+/**
+ * The keys that readers need: which ones they can open, and shares with those that they cannot. A
+ * share and a new key that were made at once know nothing of each other; the share then leads to
+ * none of what is said under that key, until it is given too.
+ */
+import { hasBit, type Hex, inOrder, isOfKind, wrapThreadKey } from '../../protocol/index.ts'
+import { ApiError } from './api-error.ts'
+import { olderKeys } from './contents.ts'
+import type { Held, Turn } from './held.ts'
+import { nextPast, publish, type Published, type Statement } from './publish.ts'
+import { devicesOfReader, readersNamed, sharesOf } from './readers.ts'
+import { createOf, type Thread } from './threads.ts'
+import { isRemoved } from './workspace.ts'
+
+export type ThreadKey = readonly [id: Hex, key: Uint8Array]
+
+/** A key, and laptops of one member that are to have it and cannot open it. */
+export interface Gift {
+  readonly reader: Hex
+  readonly devices: readonly Hex[]
+  readonly key: ThreadKey
+}
+
+/**
+ * The keys by which a reader opens all that this device opens: the newest one, and further ones only
+ * as far as no newer one leads to them, as where both sides made a new key at once.
+ */
+function keysToGive(held: Held, thread: Thread): ThreadKey[] {
+  const given: ThreadKey[] = []
+  const reached = new Set<Hex>()
+  const past = nextPast(held, thread)
+  for (const node of inOrder(thread.graph).toReversed()) {
+    const { id } = node.entry
+    const key = isOfKind(node, 'create') || isOfKind(node, 'wrap') ? thread.keys.get(id) : undefined
+    if (!key || reached.has(id) || !hasBit(past, node.index)) continue
+    given.push([id, key])
+    for (const [olderId] of olderKeys(thread, id, key)) reached.add(olderId)
+  }
+  return given
+}
+
+/** Of the keys that this device holds, those that `device` was given or that lead from one it was given. */
+function keysOf(thread: Thread, device: Hex): Set<Hex> {
+  const { create, wrap } = thread.graph.byKind
+  const isTo = (wraps: readonly (readonly [device: Hex, ...rest: unknown[]])[]) => wraps.some(([to]) => to === device)
+  const given = [
+    ...[...create, ...wrap].flatMap(({ entry }) => (isTo(entry.header.ctl.wraps) ? [entry.id] : [])),
+    ...sharesOf(thread).flatMap(({ entry }) => (isTo(entry.header.ctl.wraps) ? [entry.header.ctl.key] : [])),
+  ]
+  const found = new Set<Hex>()
+  for (const id of given) {
+    const key = thread.keys.get(id)
+    if (!key) continue
+    found.add(id)
+    for (const [olderId] of olderKeys(thread, id, key)) found.add(olderId)
+  }
+  return found
+}
+
+/** What these laptops of a member need to open all that this device opens. */
+export function giftsFor(held: Held, thread: Thread, reader: Hex, devices: readonly Hex[]): Gift[] {
+  const owned = devices.map((device) => ({ device, keys: keysOf(thread, device) }))
+  return keysToGive(held, thread).flatMap((key): Gift[] => {
+    const lacking = owned.flatMap(({ device, keys }) => (keys.has(key[0]) ? [] : [device]))
+    return lacking.length > 0 ? [{ reader, devices: lacking, key }] : []
+  })
+}
+
+/** What the laptops that the thread was shared with need, of those whose encryption key is here. */
+export function giftsDue(held: Held, thread: Thread): Gift[] {
+  return [...readersNamed(thread)].flatMap((reader) => {
+    const devices = [...devicesOfReader(thread, reader)].filter(
+      (device) => !isRemoved(held.workspace, device) && held.workspace.prekeys.has(device),
+    )
+    return giftsFor(held, thread, reader, devices)
+  })
+}
+
+/** Gives readers what they need; where this laptop may say nothing more for now, later, or another laptop does. */
+export async function giveKeys(held: Held, turn: Turn, thread: Thread): Promise<Published[]> {
+  const said: Published[] = []
+  for (const gift of giftsDue(held, thread)) {
+    try {
+      said.push(publish(held, turn, thread, await shareOf(held, thread, gift)))
+    } catch (error) {
+      if (error instanceof ApiError && error.symbol === 'rate_limited') break
+      throw error
+    }
+  }
+  return said
+}
+
+/** The entry that gives a key to laptops, each of whose encryption keys is here. */
+export async function shareOf(
+  { workspace, system }: Held,
+  thread: Thread,
+  { reader, devices, key: [key, secret] }: Gift,
+): Promise<Statement> {
+  const header = createOf(thread)?.header
+  if (!header) throw new Error('a thread that is shared has a create')
+  const place = { ws: header.ws, nonce: header.ctl.nonce, author: workspace.key.public }
+  const wraps = await Promise.all(
+    devices.map((device) => {
+      const prekey = workspace.prekeys.get(device)
+      if (!prekey) throw new Error('a laptop that is given a key has an encryption key')
+      return wrapThreadKey(secret, place, { device, prekey: prekey.id, x25519: prekey.x25519, ekm: system.dice(32) })
+    }),
+  )
+  return { kind: 'share', ctl: { reader, devices: [...devices], key, wraps } }
+}
