@@ -3,7 +3,7 @@ import { PROTOCOL_VERSION, type Hex, type Roster, type RosterHeader, signRosterE
 import { ApiError } from './api-error.ts'
 import type { Held, Turn } from './held.ts'
 import { requireMember } from './membership.ts'
-import { admitRoster, handleOf, isRosterForked, rosterOf } from './workspace.ts'
+import { admitRoster, handleOf, isRosterForked, rosterOf, teamDevices } from './workspace.ts'
 
 /** The roster, where this device owns it. `what`: what only the owner does, as in "Only the owner of the workspace invites". */
 export function requireOwner(held: Held, what: { does: string; command: string }): Roster {
@@ -22,7 +22,20 @@ export function requireOwner(held: Held, what: { does: string; command: string }
     throw new ApiError('verification_failed', 'The roster has forked: it cannot change until that is settled.', {
       hint: 'Run relay-node doctor.',
     })
+  if (mayLackRoster(held))
+    throw new ApiError(
+      'state_changed',
+      'The store of this laptop was repaired or put back from an old copy: a part of the roster may be missing here.',
+      {
+        hint: 'The workspace can be changed again as soon as the laptop of a teammate was reachable once. relay-node status shows who is.',
+      },
+    )
   return roster
+}
+
+/** Whoever signs on from an old roster forks it, and a forked one stops everybody. */
+function mayLackRoster({ recovery, workspace }: Held): boolean {
+  return recovery.met?.size === 0 && teamDevices(workspace).length > 0
 }
 
 /**

@@ -1,7 +1,20 @@
 /** Lists follow from the entries: they can be made anew, and where entries may be lost nothing is written before a peer was met. */
+import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'
 import type { Space } from '../../src/store/store.ts'
-import { arrives, handOff, inboxItem, type Laptop, pair, refused, says, SESSION, view, viewOnce } from './world.ts'
+import {
+  arrives,
+  handOff,
+  inboxItem,
+  type Laptop,
+  pair,
+  refused,
+  says,
+  SESSION,
+  trio,
+  view,
+  viewOnce,
+} from './world.ts'
 
 async function lose(at: Laptop, space: Space, isLost: (key: string) => boolean = () => true): Promise<void> {
   const keys = (await at.disk.rows(space)).map(([key]) => key).filter(isLost)
@@ -78,4 +91,40 @@ test('after a repair nothing is written into a thread until a device of the othe
   await world.until('it may be written again', async () => say().catch(() => undefined))
   const seen = await viewOnce(world, frank, thread_id, ({ entries: said }) => said.length === 5)
   expect(seen.forks).toEqual([])
+})
+
+test('after a repair the owner changes no roster until a teammate was met, since two of one number would stop everybody', async () => {
+  const world = await trio()
+  const { bob, frank, carol } = world
+  const position = async (at: Laptop) => (await at.node.status()).roster
+  const sameRoster = () =>
+    world.until('frank has the roster', async () => isDeepStrictEqual(await position(frank), await position(bob)))
+  await bob.node.setRole({ handle: 'carol', role: 'reader' })
+  await sameRoster()
+  for (const laptop of [frank, carol, bob]) await laptop.stop()
+  const entries = (await bob.disk.rows('roster')).map(([key]) => key).toSorted()
+  await lose(bob, 'roster', (key) => key === entries.at(-1))
+  await bob.start({ rebuild: true })
+  const changes = [
+    () => bob.node.invite({ name: 'dave' }),
+    () => bob.node.remove({ name: 'carol' }),
+    () => bob.node.setRole({ handle: 'frank', role: 'reader' }),
+    () => bob.node.useBootstrap({ addresses: [] }),
+  ]
+  for (const change of changes) {
+    const error = await refused(change())
+    expect(error).toMatchObject({ symbol: 'state_changed' })
+    expect(error.message).toContain('a part of the roster may be missing')
+    expect(error.hint).not.toBe('')
+  }
+  await frank.start()
+  const made = await world.until('bob may invite', () => bob.node.invite({ name: 'dave' }).catch(() => undefined))
+  expect(made).toMatchObject({ handle: 'dave@acme' })
+  expect((await bob.node.members()).items).toMatchObject([
+    { handle: 'bob@acme' },
+    { handle: 'frank@acme' },
+    { handle: 'carol@acme', role: 'reader' },
+  ])
+  await sameRoster()
+  expect(await position(frank)).toMatchObject({ forked: false })
 })
