@@ -25,8 +25,13 @@ export interface NetParts {
 
 export function faultyNet(parts: NetParts): Net {
   const { net, clock, isAlive, diesBefore, crash, comesAgainAfter, death } = parts
+  let stopped = false
   return {
     ...net,
+    stop() {
+      stopped = true
+      return net.stop()
+    },
     start: (handlers) =>
       net.start({
         async onSync(stream) {
@@ -39,7 +44,9 @@ export function faultyNet(parts: NetParts): Net {
           if (!isAlive()) return 'ignore'
           const again = comesAgainAfter()
           if (again !== undefined)
-            clock.after(again, () => void (isAlive() && handlers.onGossip(topic, data, from).catch(() => undefined)))
+            clock.after(again, () => {
+              if (isAlive() && !stopped) handlers.onGossip(topic, data, from).catch(() => undefined)
+            })
           const died = death.then((): GossipVerdict => 'ignore')
           return Promise.race([handlers.onGossip(topic, data, from), died])
         },
