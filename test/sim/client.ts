@@ -1,18 +1,21 @@
 /** What agents and people ask of a node, and how they go on when they get no answer. */
-import { type Header, type Hex, textId } from '../../protocol/index.ts'
-import type { Caller, NewHandoffParams, NewMessageParams } from '../../src/node/api.ts'
+import { currentRoster, type Header, type Hex, textId } from '../../protocol/index.ts'
+import type { Caller, NewHandoffParams, NewMessageParams, ShareParams } from '../../src/node/api.ts'
 import { ApiError, type ApiSymbol } from '../../src/node/api-error.ts'
 import type { Node } from '../../src/node/node.ts'
 import type { ThreadRow } from '../../src/node/rows.ts'
 import type { Laptop } from './laptop.ts'
 import type { Random } from './random.ts'
 import type { Holder, Scene } from './scene.ts'
+import { LIAR } from './world.ts'
 
 export interface Client {
   /** Asks for something that fits, or does not. The answer comes when it comes. */
   ask(): void
   /** Asks again for what was never answered, with the same key. */
   askAgain(): void
+  /** Lets third members read an open thread, or all of them, or tries it with somebody who cannot be made a reader. */
+  share(what: 'one' | 'all'): void
   /** Calls that the node which is running was asked, and has not answered. */
   readonly open: readonly string[]
 }
@@ -26,6 +29,8 @@ interface Call {
   answer: Answer | undefined
   /** How often an old disk had been put back when it was given. */
   restored: number
+  /** The thread that it is about. */
+  thread: Hex | undefined
 }
 
 interface Answer {
@@ -49,6 +54,8 @@ const EXPECTED: ReadonlySet<ApiSymbol> = new Set([
 /** What else where people are removed. */
 const EXPECTED_OF_REMOVALS: ReadonlySet<ApiSymbol> = new Set(['unauthenticated', 'recipient_not_found'])
 
+const FITTING_READER_CHANCE = 0.85
+
 export interface ClientParts {
   readonly laptop: Laptop
   readonly scene: Scene
@@ -65,11 +72,16 @@ export function createClient({ laptop, scene, random, others, removals, shown }:
   /** Calls without an answer, with the node that was asked last. */
   const unanswered = new Map<Call, Node>()
   let asked = 0
+  /** Whatever has to do with sharing is chosen here, so that other choices do not depend on it. */
+  const sharing = random.fork('shares')
 
-  const isExpected = (error: unknown): error is ApiError =>
-    error instanceof ApiError && (EXPECTED.has(error.symbol) || (removals && EXPECTED_OF_REMOVALS.has(error.symbol)))
+  const isExpected = (error: unknown, thread?: Hex): error is ApiError =>
+    error instanceof ApiError &&
+    (EXPECTED.has(error.symbol) ||
+      (removals && EXPECTED_OF_REMOVALS.has(error.symbol)) ||
+      (error.symbol === 'forbidden' && holder.rows.get(thread ?? '')?.side === 'reader'))
   const nextKey = (): string => `${name} ${asked++}`
-  const caller = (): Caller => ({ session: `${name} ${random.below(3)}` })
+  const caller = (dice = random): Caller => ({ session: `${name} ${dice.below(3)}` })
 
   function send(call: Call): void {
     const { node } = laptop
@@ -98,7 +110,7 @@ export function createClient({ laptop, scene, random, others, removals, shown }:
 
   function onError(call: Call, error: unknown): void {
     unanswered.delete(call)
-    if (isExpected(error)) return scene.note(`${name} ${call.what}: ${error.symbol}`)
+    if (isExpected(error, call.thread)) return scene.note(`${name} ${call.what}: ${error.symbol}`)
     scene.violated('answers', `${name} ${call.what}: ${error instanceof Error ? error.stack : String(error)}`)
   }
 
@@ -118,7 +130,35 @@ export function createClient({ laptop, scene, random, others, removals, shown }:
   }
 
   function callFor(what: string, kind: Call['kind'], key: string, make: Call['make']): Call {
-    return { what, kind, key, make, answer: undefined, restored: 0 }
+    return { what, kind, key, make, answer: undefined, restored: 0, thread: undefined }
+  }
+
+  function openThreads(): Hex[] {
+    return ownThreads().filter((thread) => isOpen(holder.rows.get(thread)))
+  }
+
+  function ownThreads(): Hex[] {
+    return [...holder.rows].filter(([, { side }]) => side !== null).map(([thread]) => thread)
+  }
+
+  function share(thread: Hex): void {
+    const row = holder.rows.get(thread)
+    if (!row) return
+    const members = currentRoster(holder.log)?.members
+    const sides = [row.sender, row.recipient].map((member) => members?.get(member)?.name)
+    const fitting = others.filter((other) => !sides.includes(other) && other !== LIAR)
+    const reader = sharing.pick(sharing.chance(FITTING_READER_CHANCE) ? fitting : others)
+    if (reader === undefined) return
+    const key = nextKey()
+    const params: ShareParams = {
+      thread_id: textId('thread', thread),
+      reader: `${reader}@acme`,
+      metadata: { client_idempotency_key: key },
+    }
+    const from = caller(sharing)
+    const call = { ...callFor(`share with ${reader}`, 'share', key, (node) => node.share(params, from)), thread }
+    send(call)
+    if (sharing.chance(0.15)) send(call)
   }
 
   function callIn(thread: Hex, key: string): Call {
@@ -175,14 +215,18 @@ export function createClient({ laptop, scene, random, others, removals, shown }:
 
   return {
     ask() {
-      const threads = [...holder.rows].filter(([, { side }]) => side !== null).map(([thread]) => thread)
-      const open = threads.filter((thread) => ['pending', 'accepted'].includes(holder.rows.get(thread)?.status ?? ''))
+      const [threads, open] = [ownThreads(), openThreads()]
       const thread = random.pick(random.chance(0.8) && open.length > 0 ? open : threads)
       if (thread !== undefined && random.chance(0.15)) return void read(thread)
-      const call = thread === undefined || random.chance(0.2) ? newHandoff(nextKey()) : callIn(thread, nextKey())
+      const call =
+        thread === undefined || random.chance(0.2) ? newHandoff(nextKey()) : { ...callIn(thread, nextKey()), thread }
       send(call)
       // Whoever is impatient asks twice.
       if (random.chance(0.15)) send(call)
+    },
+    share(what) {
+      const open = openThreads()
+      for (const thread of what === 'all' ? open : [sharing.pick(open) ?? []].flat()) share(thread)
     },
     askAgain() {
       for (const call of unanswered.keys()) if (random.chance(0.7)) send(call)
@@ -191,6 +235,10 @@ export function createClient({ laptop, scene, random, others, removals, shown }:
       return [...unanswered].flatMap(([call, node]) => (node === laptop.node ? [call.what] : []))
     },
   }
+}
+
+export function isOpen(row: ThreadRow | undefined): boolean {
+  return row?.status === 'pending' || row?.status === 'accepted'
 }
 
 /** An accepted thread is answered in full; what stands for it here is its name. */

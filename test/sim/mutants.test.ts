@@ -2,12 +2,14 @@
 import { expect, test, vi } from 'vitest'
 import type * as Acknowledge from '../../src/node/acknowledge.ts'
 import type * as Carry from '../../src/node/carry.ts'
+import type * as Checks from '../../src/node/checks.ts'
 import type * as Contents from '../../src/node/contents.ts'
 import type * as Fencing from '../../src/node/fencing.ts'
+import type * as ReaderKeys from '../../src/node/reader-keys.ts'
 import type * as Rows from '../../src/node/rows.ts'
 
 import { emptyRosterLog } from '../../protocol/index.ts'
-import { missingBodies } from '../../src/node/threads.ts'
+import { missingBodies, sideOf } from '../../src/node/threads.ts'
 import type * as Tracker from '../../src/node/tracker.ts'
 import type * as WriteQueue from '../../src/node/write-queue.ts'
 import type { Defects } from './laptop.ts'
@@ -25,6 +27,8 @@ type Break =
   | 'fence'
   | 'late fence'
   | 'old key'
+  | 'new key'
+  | 'reader'
 const broken = vi.hoisted(() => ({ by: undefined as string | undefined }))
 
 vi.mock('../../src/node/rows.ts', async (original) => {
@@ -95,6 +99,26 @@ vi.mock('../../src/node/contents.ts', async (original) => {
   }
 })
 
+vi.mock('../../src/node/reader-keys.ts', async (original) => {
+  const real = await original<typeof ReaderKeys>()
+  return {
+    ...real,
+    giveKeys: async (...given: Parameters<typeof real.giveKeys>) =>
+      broken.by === 'new key' ? [] : real.giveKeys(...given),
+  }
+})
+
+vi.mock('../../src/node/checks.ts', async (original) => {
+  const real = await original<typeof Checks>()
+  return {
+    ...real,
+    requireSide(...[held, thread, ...rest]: Parameters<typeof real.requireSide>) {
+      const side = sideOf(thread, held.workspace.key.public)
+      if (broken.by !== 'reader' || side !== 'reader') real.requireSide(held, thread, ...rest)
+    },
+  }
+})
+
 vi.mock('../../src/node/write-queue.ts', async (original) => {
   const real = await original<typeof WriteQueue>()
   return {
@@ -147,6 +171,8 @@ const MUTANTS: readonly Mutant[] = [
   { node: 'fences nobody', break: 'fence', removals: true, seeds: [1, 20], by: ['shut out'] },
   { node: 'fences after it has taken in', break: 'late fence', removals: true, seeds: [1, 200], by: ['shut out'] },
   { node: 'writes under the old key', break: 'old key', removals: true, seeds: [1, 20], by: ['shut out'] },
+  { node: 'gives no reader the new key', break: 'new key', removals: true, seeds: [10, 30], by: ['readers'] },
+  { node: 'lets a reader write', break: 'reader', removals: true, seeds: [1, 20], by: ['answers'] },
 ]
 
 test.each(MUTANTS)(

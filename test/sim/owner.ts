@@ -3,9 +3,10 @@ import { ApiError } from '../../src/node/api-error.ts'
 import { missing } from './checkers/converged.ts'
 import { HEALING_MS } from './quiet.ts'
 import type { Random } from './random.ts'
-import type { World } from './world.ts'
+import { HONEST, LIAR, memberOf, SECOND_LAPTOP, type World } from './world.ts'
 
 const REMOVED_COUNT_MAX = 2
+const NAMES = [...HONEST, SECOND_LAPTOP, LIAR]
 
 /** bob removes a member or a laptop now and then, and asks again where his node died before it answered. */
 export function createOwner({ scene, laptops, clock }: World, dice: Random) {
@@ -27,13 +28,15 @@ export function createOwner({ scene, laptops, clock }: World, dice: Random) {
   }
 
   return {
-    mayRemove(steps: number) {
-      if (asked.length >= REMOVED_COUNT_MAX || !dice.chance(3 / steps)) return
+    /** Gives the laptops that are removed. */
+    mayRemove(steps: number): string[] {
+      if (asked.length >= REMOVED_COUNT_MAX || !dice.chance(3 / steps)) return []
       const target = targets.pop()
-      if (target === undefined || laptops[0]?.state !== 'up') return
+      if (target === undefined || laptops[0]?.state !== 'up') return []
       scene.note(`bob removes ${target}`)
       asked.push({ target, answered: false })
       ask(asked.at(-1) ?? { target, answered: true })
+      return NAMES.filter((name) => target === name || target.endsWith(`/${name}-laptop`) || target === memberOf(name))
     },
     /** What was asked is done, and everybody has had time to act by it. */
     async isDone() {

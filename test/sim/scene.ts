@@ -33,6 +33,8 @@ export interface Holder {
   rows: Map<Hex, ThreadRow>
   /** Keys of each space that may grow. */
   keys: Map<Space, Set<string>>
+  /** Thread → names of the keys of it that lie there. */
+  threadKeys: Map<Hex, Set<Hex>>
   /** What is kept for others: entry → whose it is, and how large. */
   carried: Map<Hex, { thread: Hex; size: number }>
   /** All that its disks ever held. */
@@ -111,6 +113,7 @@ export function emptyHolder(name: string, device: Hex): Holder {
     bodies: new Set(),
     rows: new Map(),
     keys: new Map(COUNTED.map((space) => [space, new Set()])),
+    threadKeys: new Map(),
     carried: new Map(),
     apart: new Set(),
     log: emptyRosterLog(),
@@ -156,6 +159,7 @@ export function createScene(holders: readonly Holder[], make: (scene: Scene) => 
       holder.carried.set(write.key, { thread, size })
     }
     if (write.space === 'quarantine') holder.apart.add(write.key)
+    if (write.space === 'secret') takeSecret(holder, write.key)
     if (write.space === 'roster') takeRoster(holder, write.value)
     if (write.space === 'thread') holder.rows.set(write.key, fromJson(write.value) as ThreadRow)
     if (write.space !== 'entry') return undefined
@@ -167,6 +171,12 @@ export function createScene(holders: readonly Holder[], make: (scene: Scene) => 
     holder.held.add(entry.id)
     holder.entries.set(entry.thread, [...(holder.entries.get(entry.thread) ?? []), entry])
     return entry
+  }
+
+  function takeSecret(holder: Holder, name: string): void {
+    const [sort, thread, key] = name.split('/')
+    if (sort !== 'thread' || thread === undefined || key === undefined) return
+    holder.threadKeys.set(thread, (holder.threadKeys.get(thread) ?? new Set<Hex>()).add(key))
   }
 
   function takeRoster(holder: Holder, envelope: Uint8Array): void {

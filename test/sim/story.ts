@@ -4,6 +4,7 @@
  */
 import { CARRIED_SIZE_BYTES_MAX } from '../../protocol/index.ts'
 import { DEFAULT_QUOTAS } from '../../src/node/quotas.ts'
+import { actor } from '../cast.ts'
 import { boundsChecker } from './checkers/bounds.ts'
 import { carriedChecker } from './checkers/carried.ts'
 import { convergedChecker, missing } from './checkers/converged.ts'
@@ -12,17 +13,19 @@ import { finalChecker } from './checkers/final.ts'
 import { honestChecker } from './checkers/honest.ts'
 import { keptChecker } from './checkers/kept.ts'
 import { outboxChecker } from './checkers/outbox.ts'
+import { readersChecker } from './checkers/readers.ts'
 import { rulesChecker } from './checkers/rules.ts'
 import { shutOutChecker } from './checkers/shut-out.ts'
 import { toldChecker } from './checkers/told.ts'
-import { type Client, createClient } from './client.ts'
+import { createHeader, devicesOf, devicesWithReaders } from './checkers/verdicts.ts'
+import { type Client, createClient, isOpen } from './client.ts'
 import type { CrashPoint, Defects, Laptop } from './laptop.ts'
 import { createLiar, type Liar } from './liar.ts'
 import { createOwner } from './owner.ts'
 import { HEALING_MS, rest } from './quiet.ts'
 import { random, type Random } from './random.ts'
 import type { Scene } from './scene.ts'
-import { createWorld, type Faults, type Help, HONEST, NO_FAULTS, type World } from './world.ts'
+import { createWorld, type Faults, type Help, HONEST, memberOf, NO_FAULTS, type World } from './world.ts'
 
 export interface Outcome {
   readonly seed: number
@@ -62,6 +65,8 @@ const ALWAYS = new Set<Happening>(['calls', 'time passes', 'a node starts', 'a l
 
 const STEPS_MIN = 12
 const STEPS_MAX = 36
+/** How often a laptop shares something after a step, in stories of removals. */
+const SHARE_CHANCE = 0.1
 const DAY_MS = 24 * 60 * 60 * 1000
 const POINTS: readonly CrashPoint[] = ['before a batch', 'after a batch', 'before a publish', 'before a send']
 
@@ -91,6 +96,7 @@ export async function tell(seed: number, options: StoryOptions = {}): Promise<Ou
         convergedChecker,
         outboxChecker,
         shutOutChecker,
+        readersChecker,
       ]
       return [digests, ...looking, ...others.map((make) => make(scene))]
     },
@@ -115,10 +121,13 @@ export async function tell(seed: number, options: StoryOptions = {}): Promise<Ou
   await clock.pass(2000)
   const steps = dice.between(STEPS_MIN, STEPS_MAX)
   const comings = dice.fork('comings and goings')
+  const sharing = dice.fork('sharing')
   const owner = removals ? createOwner(world, dice.fork('owner')) : undefined
   for (let step = 0; step < steps && !scene.violation; step++) {
     await happen(cast, pickHappening(dice, happenings))
-    owner?.mayRemove(steps)
+    const removed = owner?.mayRemove(steps) ?? []
+    if (removed.length > 0) await cutOff(cast, sharing, removed)
+    if (owner) for (const client of sharing.some(clients, SHARE_CHANCE)) client.share('one')
     if (comings.chance(0.1)) world.post[world.post.isUp ? 'close' : 'open']()
     await rest()
     for (const laptop of laptops) look.at(laptop)
@@ -144,11 +153,6 @@ interface Cast {
   readonly dice: Random
   readonly cuts: Set<string>
   readonly removals: boolean
-}
-
-/** frank2 is a laptop of frank. */
-function memberOf(laptop: string): string {
-  return laptop.replace(/2$/, '')
 }
 
 function pickHappening(dice: Random, happenings: readonly Happening[]): Happening {
@@ -258,6 +262,33 @@ async function putBack({ world, clients, dice, cuts }: Cast, laptop: Laptop): Pr
   const client = clients[world.laptops.indexOf(laptop)]
   const together = dice.between(1, 4)
   for (let i = 0; i < together; i++) client?.ask()
+}
+
+/** Somebody does not hear of a removal for some time, and shares meanwhile: a laptop in whose threads a key changes by it. */
+async function cutOff({ world, clients, cuts }: Cast, dice: Random, removed: readonly string[]): Promise<void> {
+  const out = removed.map((name) => actor(name).device)
+  const others = world.laptops.slice(1).filter(({ device }) => !out.includes(device))
+  const isIn = ({ holder }: Laptop): boolean =>
+    [...holder.entries].some(([thread, held]) => {
+      const create = createHeader(world.scene, thread)
+      if (!create || !isOpen(holder.rows.get(thread))) return false
+      const [staying, all] = [
+        devicesOf(create).filter((device) => !out.includes(device)),
+        devicesWithReaders(create, held),
+      ]
+      return staying.includes(holder.device) && staying.length > 1 && all.some((device) => out.includes(device))
+    })
+  const one = dice.pick(others.filter(isIn))
+  if (!one || dice.chance(0.2)) return
+  for (const other of world.laptops) {
+    if (other === one) continue
+    world.cut(one, other)
+    cuts.add(`${one.name} ${other.name}`)
+  }
+  world.scene.note(`${one.name} is cut off`)
+  clients[world.laptops.indexOf(one)]?.share('all')
+  // The others have made new keys by then.
+  return world.clock.pass(3000)
 }
 
 function healLink({ world, cuts }: Cast, link: string | undefined): void {

@@ -18,10 +18,15 @@ import { type Checker, createScene, emptyHolder, type Scene } from './scene.ts'
 
 /** The members of acme: bob owns it, and mallory lies. */
 export const HONEST = ['bob', 'frank', 'carol', 'alice'] as const
-const LIAR = 'mallory'
+export const LIAR = 'mallory'
 
 /** frank's other laptop, in stories of removals. */
-const SECOND_LAPTOP = 'frank2'
+export const SECOND_LAPTOP = 'frank2'
+
+/** frank2 is a laptop of frank. */
+export function memberOf(laptop: string): string {
+  return laptop.replace(/2$/, '')
+}
 
 /** How often each fault happens, where it may. */
 export interface Faults {

@@ -2,7 +2,7 @@
 import type { Quotas } from '../../../src/node/quotas.ts'
 import type { Laptop } from '../laptop.ts'
 import type { Checker, Holder, Scene } from '../scene.ts'
-import { createHeader, devicesOf } from './verdicts.ts'
+import { createHeader, devicesWithReaders, sideOf } from './verdicts.ts'
 
 export interface CarriedChecker extends Checker {
   /** Looks at what a running node keeps for others. */
@@ -12,16 +12,21 @@ export interface CarriedChecker extends Checker {
 export function carriedChecker(scene: Scene, quotas: Quotas): CarriedChecker {
   const name = 'carried'
 
+  /** Whether the thread is one that the laptop has itself, or reads. */
+  function isOwn(holder: Holder, thread: string): boolean {
+    const create = createHeader(scene, thread)
+    return create !== undefined && devicesWithReaders(create, holder.entries.get(thread) ?? []).includes(holder.device)
+  }
+
   function check(holder: Holder): void {
     let size = 0
     for (const [id, row] of holder.carried) {
       size += row.size
       const entry = scene.entries.get(id)
-      const create = createHeader(scene, row.thread)
-      if (!entry || !create) return scene.violated(name, `${holder.name} carries what is no entry`)
+      if (!entry || !createHeader(scene, row.thread))
+        return scene.violated(name, `${holder.name} carries what is no entry`)
       if (!holder.bodies.has(id)) return scene.violated(name, `${holder.name} says that it carries a body that is gone`)
-      if (devicesOf(create).includes(holder.device))
-        return scene.violated(name, `${holder.name} carries for others what is its own`)
+      if (isOwn(holder, row.thread)) return scene.violated(name, `${holder.name} carries for others what is its own`)
     }
     if (size > quotas.carried) scene.violated(name, `${holder.name} carries ${size} bytes, more than ${quotas.carried}`)
   }
@@ -29,19 +34,19 @@ export function carriedChecker(scene: Scene, quotas: Quotas): CarriedChecker {
   /** Bodies of others that are here and not carried: nobody would ever let go of them. */
   function strays(holder: Holder): number {
     return [...holder.bodies].filter((id) => {
-      const create = createHeader(scene, scene.entries.get(id)?.thread ?? '')
-      return create && !devicesOf(create).includes(holder.device) && !holder.carried.has(id)
+      const thread = scene.entries.get(id)?.thread ?? ''
+      return createHeader(scene, thread) && !isOwn(holder, thread) && !holder.carried.has(id)
     }).length
   }
 
-  /** Whether every honest device of the other side has acknowledged what it holds of it. */
+  /** Whether every device of the other side, and every reader, is honest and has acknowledged what it holds of it. */
   function isDelivered(holder: Holder, id: string): boolean {
     const entry = scene.entries.get(id)
     const create = entry && createHeader(scene, entry.thread)
     if (!create) return false
-    const { senders, recipients } = create.ctl
-    const others = senders.includes(entry.header.dev) ? recipients : senders
     const held = holder.entries.get(entry.thread) ?? []
+    const side = sideOf(create, entry.header.dev)
+    const others = devicesWithReaders(create, held).filter((device) => sideOf(create, device) !== side)
     return others.every((device) => {
       const own = held.filter(({ header }) => header.dev === device)
       const ack = own.findLast(({ header }) => header.kind === 'ack')?.header

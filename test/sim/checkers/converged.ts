@@ -1,7 +1,7 @@
-/** After healing all honest laptops hold the same entries; those of a thread hold its bodies, and nothing is owed any more. */
+/** After healing all honest laptops hold the same entries; those of a thread, readers too, hold its bodies, and nothing is owed any more. */
 import type { Entry, Hex } from '../../../protocol/index.ts'
 import type { Checker, Holder, Scene } from '../scene.ts'
-import { createHeader, devicesOf, forkedIn } from './verdicts.ts'
+import { createHeader, devicesOf, forkedIn, readersIn } from './verdicts.ts'
 
 /** What is still missing where, in words; nothing when all is well. */
 export function missing(scene: Scene): string[] {
@@ -18,14 +18,15 @@ export function missing(scene: Scene): string[] {
       if (recovering && side !== null && others.some((device) => scene.isHonest(device)))
         faults.push(`${holder.name} still waits for what it lost of ${thread.slice(0, 8)}`)
     }
-    for (const id of holder.held) {
-      const entry = scene.entries.get(id)
-      if (!entry) continue
-      if (lacksBody(scene, holder, entry))
-        faults.push(`${holder.name} has no body of ${kindOf(scene, id)} in ${entry.thread.slice(0, 8)}`)
-      for (const device of owedTo(scene, holder, entry)) {
-        const to = scene.holderOf(device)
-        if (to) faults.push(`${holder.name} has no receipt of ${to.name} for a ${entry.header.kind}`)
+    for (const [thread, held] of holder.entries) {
+      const devices = [...participants(scene, thread), ...readers(scene, thread, held)]
+      for (const entry of held) {
+        if (lacksBody(scene, holder, entry, devices))
+          faults.push(`${holder.name} has no body of ${kindOf(scene, entry.id)} in ${thread.slice(0, 8)}`)
+        for (const device of owedTo(scene, holder, entry, devices)) {
+          const to = scene.holderOf(device)
+          if (to) faults.push(`${holder.name} has no receipt of ${to.name} for a ${entry.header.kind}`)
+        }
       }
     }
   }
@@ -49,25 +50,30 @@ function participants(scene: Scene, thread: Hex): Hex[] {
   return create ? devicesOf(create).filter((device) => !scene.isRemoved(device)) : []
 }
 
+/** Whom the thread was shared with, but for those that were removed. */
+function readers(scene: Scene, thread: Hex, held: readonly Entry[]): Hex[] {
+  const create = createHeader(scene, thread)
+  return create ? [...readersIn(scene, create, held)].filter((device) => !scene.isRemoved(device)) : []
+}
+
 /** A device of the thread is without a body that another honest device of it holds. */
-function lacksBody(scene: Scene, holder: Holder, entry: Entry): boolean {
+function lacksBody(scene: Scene, holder: Holder, entry: Entry, devices: readonly Hex[]): boolean {
   if (entry.header.body === null || holder.bodies.has(entry.id)) return false
-  const devices = participants(scene, entry.thread)
   return (
     devices.includes(holder.device) && devices.some((device) => scene.holderOf(device)?.bodies.has(entry.id) === true)
   )
 }
 
 /**
- * Honest devices that have not acknowledged an own entry of `holder`. Known exceptions: a device
+ * Honest devices, of `devices`, that have not acknowledged an own entry of `holder`. Known exceptions: a device
  * that forked says nothing any more, one that misses a body says nothing yet, unless it is of a
  * removed device, and of a thread that one keeps apart nothing is said.
  */
-function owedTo(scene: Scene, holder: Holder, entry: Entry): Hex[] {
+function owedTo(scene: Scene, holder: Holder, entry: Entry, devices: readonly Hex[]): Hex[] {
   if (entry.header.dev !== holder.device || entry.header.kind === 'ack') return []
   const held = holder.entries.get(entry.thread) ?? []
   const forked = forkedIn(held)
-  return participants(scene, entry.thread).filter((device) => {
+  return devices.filter((device) => {
     const to = scene.holderOf(device)
     if (!to || to === holder || forked.has(device) || to.apart.has(entry.thread)) return false
     const isAwaited = ({ id, header }: Entry): boolean =>

@@ -1,6 +1,6 @@
-/** Whatever a device of the thread has not acknowledged stands in the outbox, on disk, until it has, or is removed. */
+/** Whatever a device of the thread, or one that reads it, has not acknowledged stands in the outbox, on disk, until it has, or is removed. */
 import type { Checker, Holder, Scene } from '../scene.ts'
-import { createHeader, devicesOf } from './verdicts.ts'
+import { createHeader, devicesWithReaders } from './verdicts.ts'
 
 export function outboxChecker(scene: Scene): Checker {
   const name = 'outbox'
@@ -10,9 +10,10 @@ export function outboxChecker(scene: Scene): Checker {
     const keys = new Set<string>()
     for (const [thread, held] of holder.entries) {
       const create = createHeader(scene, thread)
+      const devices = create ? devicesWithReaders(create, held) : []
       for (const entry of held) {
-        if (!create || entry.header.dev !== holder.device || entry.header.kind === 'ack') continue
-        for (const device of devicesOf(create)) {
+        if (entry.header.dev !== holder.device || entry.header.kind === 'ack') continue
+        for (const device of devices) {
           const isKnown = held.some(
             ({ id, header }) =>
               header.dev === device &&

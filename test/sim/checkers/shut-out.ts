@@ -5,13 +5,14 @@
  */
 import { currentRoster, type Entry, type Hex, type Roster } from '../../../protocol/index.ts'
 import type { Checker, Holder, Scene } from '../scene.ts'
-import { createHeader, devicesOf, forkedIn, isCut, sideOf, statusOf } from './verdicts.ts'
+import { createHeader, devicesOf, devicesWithReaders, forkedIn, isCut, sideOf, statusOf } from './verdicts.ts'
 
 const CUTTABLE: ReadonlySet<Entry['header']['kind']> = new Set([
   'accept',
   'complete',
   'approve',
   'wrap',
+  'share',
   'message',
   'revise',
 ])
@@ -21,21 +22,23 @@ export function shutOutChecker(scene: Scene): Checker {
   /** Entries of removed devices that came to a laptop of the other side that knew. */
   const late: { holder: Holder; entry: Entry; restored: number }[] = []
 
-  /** Whom the entry that introduced a key gave it to. */
-  function holdersOf(key: Hex): Hex[] {
-    const header = scene.entries.get(key)?.header
-    return header?.kind === 'create' || header?.kind === 'wrap'
-      ? [header.dev, ...header.ctl.wraps.map(([device]) => device)]
-      : []
+  /** Whom the entry that introduced a key, or a share among `held`, gave it to. */
+  function holdersOf(key: Hex, held: readonly Entry[]): Hex[] {
+    const entry = scene.entries.get(key)
+    if (entry?.header.kind !== 'create' && entry?.header.kind !== 'wrap') return []
+    const shares = held.filter(({ header }) => header.kind === 'share' && header.ctl.key === key)
+    const given = [entry, ...shares].flatMap(({ header }) => ('wraps' in header.ctl ? header.ctl.wraps : []))
+    return [entry.header.dev, ...given.map(([device]) => device)]
   }
 
   const isOut = (roster: Roster | undefined, device: Hex): boolean => roster?.devices.get(device)?.removed === true
 
-  /** Removed devices of a thread, as far as `holder` knows. */
+  /** Removed devices of a thread, readers too, as far as `holder` knows. */
   function outIn(holder: Holder, thread: Hex): Hex[] {
     const create = createHeader(scene, thread)
     const roster = currentRoster(holder.log)
-    return create ? devicesOf(create).filter((device) => isOut(roster, device)) : []
+    const devices = create ? devicesWithReaders(create, holder.entries.get(thread) ?? []) : []
+    return devices.filter((device) => isOut(roster, device))
   }
 
   /**
@@ -45,7 +48,12 @@ export function shutOutChecker(scene: Scene): Checker {
   function mayWrite(holder: Holder, thread: Hex): boolean {
     const held = holder.entries.get(thread) ?? []
     const row = holder.rows.get(thread)
-    return row !== undefined && row.side !== null && !row.recovering && !forkedIn(held).has(holder.device)
+    return (
+      row !== undefined &&
+      (row.side === 'in' || row.side === 'out') &&
+      !row.recovering &&
+      !forkedIn(held).has(holder.device)
+    )
   }
 
   function check(holder: Holder, thread: Hex, held: readonly Entry[]): void {
@@ -56,10 +64,10 @@ export function shutOutChecker(scene: Scene): Checker {
     for (const device of outIn(holder, thread)) {
       const fences = held.filter(({ header }) => header.kind === 'fence' && header.ctl.device === device)
       const isFenced = fences.some(({ header }) => sideOf(create, header.dev) === side)
-      if (sideOf(create, device) !== side && !isFenced)
+      if (devicesOf(create).includes(device) && sideOf(create, device) !== side && !isFenced)
         return scene.violated(name, `${holder.name} has not fenced who was removed in ${thread.slice(0, 8)}`)
       // A thread whose first key never came to this laptop is none that it could write in.
-      const isSafe = ({ id, header }: Entry): boolean => header.kind === 'wrap' && !holdersOf(id).includes(device)
+      const isSafe = ({ id, header }: Entry): boolean => header.kind === 'wrap' && !holdersOf(id, held).includes(device)
       if (!held.some(isSafe))
         return scene.violated(name, `${holder.name} has no key without who was removed in ${thread.slice(0, 8)}`)
     }
@@ -71,7 +79,7 @@ export function shutOutChecker(scene: Scene): Checker {
       const { id, thread, header } = entry
       noteLate(holder, entry)
       if (header.dev !== holder.device || header.body === null) return
-      const given = holdersOf(header.body.key ?? id)
+      const given = holdersOf(header.body.key ?? id, holder.entries.get(thread) ?? [])
       const thief = outIn(holder, thread).find((device) => given.includes(device))
       if (thief !== undefined && isNew(holder, id))
         scene.violated(name, `${holder.name} wrote a ${header.kind} that who was removed can read`)

@@ -1,8 +1,8 @@
 /**
- * The rules once more, in the fewest words that cover what is simulated (no added devices, no shares):
- * judged from who wrote what and what lies in whose past, by none of the code that nodes judge with.
+ * The rules once more, in the fewest words that cover what is simulated (no added devices): judged
+ * from who wrote what and what lies in whose past, by none of the code that nodes judge with.
  */
-import type { Status, Entry, Header, Hex } from '../../../protocol/index.ts'
+import type { Status, Entry, Header, Hex, Roster } from '../../../protocol/index.ts'
 import type { Scene } from '../scene.ts'
 
 type CreateHeader = Extract<Header, { kind: 'create' }>
@@ -16,6 +16,31 @@ export function createHeader(scene: Scene, thread: Hex): CreateHeader | undefine
 /** Both sides' devices. */
 export function devicesOf(create: CreateHeader): Hex[] {
   return [...create.ctl.senders, ...create.ctl.recipients]
+}
+
+/** Devices that take no part in the thread and that a share among `entries` names, whatever became of the share. */
+export function namedReaders(create: CreateHeader, entries: Iterable<Entry>): Set<Hex> {
+  const named = new Set<Hex>()
+  for (const { header } of entries)
+    if (header.kind === 'share') for (const device of header.ctl.devices) named.add(device)
+  for (const device of devicesOf(create)) named.delete(device)
+  return named
+}
+
+/** The same, by shares that have effect among `entries`, all of one thread. */
+export function readersIn(scene: Scene, create: CreateHeader, entries: readonly Entry[]): Set<Hex> {
+  const shares = entries.filter(({ header }) => header.kind === 'share')
+  if (shares.length === 0) return new Set()
+  const within = new Set(entries.map(({ id }) => id))
+  return namedReaders(
+    create,
+    shares.filter((share) => !isCut(scene, share, within)),
+  )
+}
+
+/** Both sides' devices, and those that the thread was shared with. */
+export function devicesWithReaders(create: CreateHeader, entries: Iterable<Entry>): Hex[] {
+  return [...devicesOf(create), ...namedReaders(create, entries)]
 }
 
 function inPast(scene: Scene, entry: Entry, kind: Header['kind']): Entry[] {
@@ -34,13 +59,14 @@ export function fault(scene: Scene, entry: Entry): string | undefined {
   if (!create || !past.has(thread)) return 'does not build on the create of its thread'
   const isSender = create.ctl.senders.includes(header.dev)
   const isRecipient = create.ctl.recipients.includes(header.dev)
-  if (!isSender && !isRecipient) return 'its author has no side'
-  const own = [...past].filter((id) => scene.entries.get(id)?.header.dev === header.dev)
+  const known = [...past].flatMap((id) => scene.entries.get(id) ?? [])
+  if (!isSender && !isRecipient) {
+    if (!namedReaders(create, known).has(header.dev)) return 'its author has no side'
+    if (header.kind !== 'ack') return 'a reader only acknowledges'
+  }
+  const own = known.filter((before) => before.header.dev === header.dev)
   if (own.length !== header.seq) return 'it builds on a fork of its author, or misses a part of its own chain'
-  const before = statusOf(
-    scene,
-    [...past].flatMap((id) => scene.entries.get(id) ?? []),
-  )
+  const before = statusOf(scene, known)
   const untouched = before === 'pending'
   const isAccepted = before === 'accepted'
   switch (header.kind) {
@@ -63,12 +89,47 @@ export function fault(scene: Scene, entry: Entry): string | undefined {
       return sideOf(create, header.ctl.device) === (isSender ? 'recipient' : 'sender')
         ? undefined
         : 'only a laptop of the other side is fenced'
+    case 'share':
+      if (!untouched && !isAccepted) return 'nothing is shared that has ended'
+      return shareFault(scene, create, header, past)
+    case 'wrap': {
+      const covered = [...devicesOf(create), ...readersIn(scene, create, known)].filter(
+        (device) => !isOutAt(scene, header, device),
+      )
+      return isFor(header.ctl.wraps, covered) ? undefined : 'a new key is for everybody who is in, and for nobody else'
+    }
     case 'ack':
-    case 'wrap':
       return undefined
-    default:
-      return `nobody here writes a ${header.kind}`
   }
+}
+
+function shareFault(
+  scene: Scene,
+  create: CreateHeader,
+  header: Extract<Header, { kind: 'share' }>,
+  past: ReadonlySet<Hex>,
+): string | undefined {
+  const { key, devices, wraps } = header.ctl
+  const kind = scene.entries.get(key)?.header.kind
+  if (!past.has(key) || (kind !== 'create' && kind !== 'wrap')) return 'it shares what is no key'
+  if (!isFor(wraps, devices)) return 'it names others than it gives the key to'
+  if (devices.some((device) => devicesOf(create).includes(device))) return 'only a third member is made a reader'
+  return devices.some((device) => isOutAt(scene, header, device)) ? 'who was removed is made no reader' : undefined
+}
+
+/** Whether keys are wrapped to exactly these devices. */
+function isFor(wraps: readonly (readonly [device: Hex, ...rest: unknown[]])[], devices: readonly Hex[]): boolean {
+  const to = wraps.map(([device]) => device)
+  return to.toSorted().join() === [...new Set(devices)].toSorted().join()
+}
+
+/** Whether the device is out by the roster that an entry relies on. */
+function isOutAt(scene: Scene, { ros }: Header, device: Hex): boolean {
+  const roster = scene.holders.reduce<Roster | undefined>(
+    (found, { log }) => found ?? log.rosters.get(ros[1]),
+    undefined,
+  )
+  return roster?.devices.get(device)?.removed === true
 }
 
 export function sideOf(create: CreateHeader, device: Hex): 'sender' | 'recipient' | undefined {
