@@ -145,8 +145,8 @@ export function createClient({ laptop, scene, random, others, removals, shown }:
     const row = holder.rows.get(thread)
     if (!row) return
     const members = currentRoster(holder.log)?.members
-    const sides = [row.sender, row.recipient].map((member) => members?.get(member)?.name)
-    const fitting = others.filter((other) => !sides.includes(other) && other !== LIAR)
+    const unfit = new Set([row.sender, row.recipient].map((member) => members?.get(member)?.name)).add(LIAR)
+    const fitting = others.filter((other) => !unfit.has(other))
     const reader = sharing.pick(sharing.chance(FITTING_READER_CHANCE) ? fitting : others)
     if (reader === undefined) return
     const key = nextKey()

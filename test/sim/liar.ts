@@ -3,6 +3,7 @@
  * and it knows whatever anybody wrote, so only the rules stand between it and the others.
  */
 import {
+  activeDevices,
   commitThreadKey,
   type Draft,
   encodeBody,
@@ -24,7 +25,7 @@ import {
 } from '../../protocol/index.ts'
 import type { FrameStream } from '../../src/net/net.ts'
 import { SILENT_LOG } from '../../src/system.ts'
-import { actor, CLOCK_MS } from '../cast.ts'
+import { actor, CLOCK_MS, wrapFor } from '../cast.ts'
 import { createHeader, devicesOf, entriesOfThread } from './checkers/verdicts.ts'
 import { type Lie, lie } from './lies.ts'
 import type { Random } from './random.ts'
@@ -40,13 +41,16 @@ export interface Liar {
 /** Half-truths are more dangerous than noise: most of what it says is well formed. */
 const HABITS = ['lie', 'lie', 'lie', 'hand off', 'tell one by one', 'announce', 'noise', 'replay', 'gossip'] as const
 
-/** `removals`: it may be removed, and makes keys of its own too. */
+/** It makes keys of its own too, and shares, where it may be removed. */
+const HABITS_OF_REMOVALS = [...HABITS, 'take over', 'share nothing'] as const
+
+/** `removals`: it may be removed. */
 export async function createLiar(world: World, random: Random, removals: boolean): Promise<Liar> {
   const { scene, liarsDisk } = world
   const self = actor('mallory')
   const roster = await rosterOn(liarsDisk)
   const { ws } = roster
-  const parts = { scene, random, self, ws, ros: roster.point }
+  const parts = { scene, random, self, roster, removals }
   const prekeys = new Map<Hex, Prekey>()
   for (const [, record] of await liarsDisk.rows('prekey')) {
     const prekey = openPrekey(record)
@@ -159,13 +163,20 @@ export async function createLiar(world: World, random: Random, removals: boolean
     return { entry: signEntry(header, self.key), body: sealed }
   }
 
+  /** What it says next in a thread, on top of its own words and of nothing that it need not know. */
+  function next(thread: Hex) {
+    const own = entriesOfThread(scene, thread).filter(({ header }) => header.dev === self.device)
+    const prev = own.toSorted((one, other) => other.header.seq - one.header.seq)[0]
+    const place = { v: PROTOCOL_VERSION, ws, th: thread, dev: self.device, seq: prev ? prev.header.seq + 1 : 0 }
+    return { ...place, prev: prev?.id ?? null, deps: prev ? [] : [thread], ros: roster.point, body: null, ts: CLOCK_MS }
+  }
+
   /** A key that the rules store and that everybody can open who was in when the liar was, with as low an id as it can make. */
   async function takeOver(thread: Hex): Promise<Lie | undefined> {
     const create = createHeader(scene, thread)
     if (!create || !devicesOf(create).includes(self.device)) return undefined
     const { nonce } = create.ctl
-    const own = entriesOfThread(scene, thread).filter(({ header }) => header.dev === self.device)
-    const prev = own.toSorted((one, other) => other.header.seq - one.header.seq)[0]
+    const plain = next(thread)
     const key = random.bytes(32)
     const wraps = await Promise.all(
       devicesOf(create).map((device) => {
@@ -175,14 +186,22 @@ export async function createLiar(world: World, random: Random, removals: boolean
         return wrapThreadKey(key, place, { device, prekey: prekey.id, x25519: prekey.x25519, ekm: random.bytes(32) })
       }),
     )
-    const commit = commitThreadKey(key, { nonce, ws, device: self.device, prev: prev?.id ?? null })
-    const ctl = { commit, wraps, older: [], adds: null }
-    const place = { v: PROTOCOL_VERSION, ws, th: thread, dev: self.device, seq: prev ? prev.header.seq + 1 : 0 }
-    const parents = { prev: prev?.id ?? null, deps: prev ? [] : [thread] }
-    const draft: Draft = { ...place, ...parents, ros: roster.point, kind: 'wrap', ctl, body: null, ts: CLOCK_MS }
+    const commit = commitThreadKey(key, { nonce, ws, device: self.device, prev: plain.prev })
+    const draft: Draft = { ...plain, kind: 'wrap', ctl: { commit, wraps, older: [], adds: null } }
     const entries = Array.from({ length: 16 }, (_, ts) => signEntry({ ...draft, ts }, self.key))
     const [lowest] = entries.toSorted((a, b) => (a.id < b.id ? -1 : 1))
     return lowest && { entry: lowest, body: null }
+  }
+
+  /** A share that the rules store and that opens nothing, with whoever was in when the liar was. */
+  function shareNothing(thread: Hex): Lie | undefined {
+    const create = createHeader(scene, thread)
+    const others = scene.holders.filter(({ device }) => create && !devicesOf(create).includes(device))
+    const reader = roster.devices.get(random.pick(others)?.device ?? '')?.member
+    if (!create || reader === undefined || !devicesOf(create).includes(self.device)) return undefined
+    const devices = activeDevices(roster).flatMap(({ key, member }) => (member === reader ? [key] : []))
+    const ctl = { reader, devices, key: thread, wraps: devices.map(wrapFor) }
+    return { entry: signEntry({ ...next(thread), kind: 'share', ctl }, self.key), body: null }
   }
 
   function aThread(): Hex | undefined {
@@ -198,7 +217,7 @@ export async function createLiar(world: World, random: Random, removals: boolean
 
   return {
     async act() {
-      const habit = random.pick<(typeof HABITS)[number] | 'take over'>(removals ? [...HABITS, 'take over'] : HABITS)
+      const habit = random.pick<(typeof HABITS_OF_REMOVALS)[number]>(removals ? HABITS_OF_REMOVALS : HABITS)
       const thread = aThread()
       scene.note(`mallory: ${habit}`)
       if (habit === 'hand off') {
@@ -216,8 +235,8 @@ export async function createLiar(world: World, random: Random, removals: boolean
         return
       }
       if (thread === undefined) return
-      if (habit === 'take over') {
-        const told = await takeOver(thread)
+      if (habit === 'take over' || habit === 'share nothing') {
+        const told = habit === 'take over' ? await takeOver(thread) : shareNothing(thread)
         for (const device of told ? listeners() : []) if (told) say(device, entriesMessage(thread, [told]))
       }
       if (habit === 'lie')

@@ -7,7 +7,7 @@ import {
   type Hex,
   hasBody,
   PROTOCOL_VERSION,
-  type RosterPoint,
+  type Roster,
   signEntry,
   toHex,
 } from '../../protocol/index.ts'
@@ -23,6 +23,8 @@ export interface Lie {
 }
 
 const KINDS = ['accept', 'cancel', 'complete', 'message', 'ack', 'approve', 'revise', 'fence', 'wrap'] as const
+/** What it says too where people are removed. */
+const KINDS_OF_REMOVALS = [...KINDS, 'share'] as const
 /** The smallest padded size and its tag. */
 const BODY_BYTES = 272
 
@@ -30,12 +32,15 @@ export interface LiesParts {
   readonly scene: Scene
   readonly random: Random
   readonly self: Actor
-  readonly ws: Hex
-  readonly ros: RosterPoint
+  /** The roster that it goes by. */
+  readonly roster: Roster
+  readonly removals: boolean
 }
 
 /** Says something in a thread on top of what it likes to know of it: so it forks, hides, dates back. */
-export function lie({ scene, random, self, ws, ros }: LiesParts, thread: Hex): Lie {
+export function lie(parts: LiesParts, thread: Hex): Lie {
+  const { scene, random, self, roster, removals } = parts
+  const { ws } = roster
   const entries = entriesOfThread(scene, thread)
   const known = random.chance(0.5) ? entries.slice(-2) : random.some(entries, 0.3)
   const past = new Set<Hex>([thread])
@@ -48,7 +53,7 @@ export function lie({ scene, random, self, ws, ros }: LiesParts, thread: Hex): L
   const covered = new Set(prev ? [prev.id, ...scene.pastOf(prev.id)] : [])
   const heads = [...past].filter((id) => ![...past].some((other) => scene.pastOf(other).has(id)))
   const deps = heads.filter((id) => !covered.has(id)).toSorted()
-  const kind = random.pick(KINDS) ?? 'message'
+  const kind = random.pick(removals ? KINDS_OF_REMOVALS : KINDS) ?? 'message'
   const body = hasBody(kind) ? random.bytes(BODY_BYTES) : null
   const iv = toHex(random.bytes(32))
   const plain = {
@@ -59,9 +64,9 @@ export function lie({ scene, random, self, ws, ros }: LiesParts, thread: Hex): L
     seq: prev ? prev.header.seq + 1 : 0,
     prev: prev?.id ?? null,
     deps: deps.slice(0, 16),
-    ros,
+    ros: roster.point,
     kind,
-    ctl: ctlOf(kind, scene, { thread, past }, random),
+    ctl: ctlOf(kind, parts, { thread, past }),
     body: body && { h: hash('ciphertext', [body]), n: BODY_BYTES, key: thread, iv },
     ts: CLOCK_MS + random.between(-(10 ** 9), 10 ** 12),
   } as unknown as Draft
@@ -70,12 +75,10 @@ export function lie({ scene, random, self, ws, ros }: LiesParts, thread: Hex): L
 }
 
 function ctlOf(
-  kind: (typeof KINDS)[number],
-  scene: Scene,
-  place: { thread: Hex; past: ReadonlySet<Hex> },
-  random: Random,
+  kind: (typeof KINDS_OF_REMOVALS)[number],
+  { scene, random, roster }: LiesParts,
+  { thread, past }: { thread: Hex; past: ReadonlySet<Hex> },
 ): object {
-  const { thread, past } = place
   const create = createHeader(scene, thread)
   const devices = create ? devicesOf(create) : []
   switch (kind) {
@@ -100,6 +103,13 @@ function ctlOf(
       return { device: random.pick(devices) ?? thread }
     case 'wrap':
       return { commit: toHex(random.bytes(32)), wraps: devices.map(wrapFor), older: [], adds: null }
+    case 'share': {
+      // The key opens nothing; the reader may be in the thread already, or out of the workspace.
+      const reader = random.pick(scene.holders)?.device ?? thread
+      const named = random.chance(0.8) ? [reader] : random.some([reader, ...devices], 0.5)
+      const key = random.pick([thread, random.pick([...past]) ?? thread]) ?? thread
+      return { reader: roster.devices.get(reader)?.member ?? thread, devices: named, key, wraps: named.map(wrapFor) }
+    }
   }
 }
 

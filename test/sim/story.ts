@@ -266,17 +266,15 @@ async function putBack({ world, clients, dice, cuts }: Cast, laptop: Laptop): Pr
 
 /** Somebody does not hear of a removal for some time, and shares meanwhile: a laptop in whose threads a key changes by it. */
 async function cutOff({ world, clients, cuts }: Cast, dice: Random, removed: readonly string[]): Promise<void> {
-  const out = removed.map((name) => actor(name).device)
-  const others = world.laptops.slice(1).filter(({ device }) => !out.includes(device))
+  const out = new Set(removed.map((name) => actor(name).device))
+  const others = world.laptops.slice(1).filter(({ device }) => !out.has(device))
   const isIn = ({ holder }: Laptop): boolean =>
     [...holder.entries].some(([thread, held]) => {
       const create = createHeader(world.scene, thread)
       if (!create || !isOpen(holder.rows.get(thread))) return false
-      const [staying, all] = [
-        devicesOf(create).filter((device) => !out.includes(device)),
-        devicesWithReaders(create, held),
-      ]
-      return staying.includes(holder.device) && staying.length > 1 && all.some((device) => out.includes(device))
+      const staying = devicesOf(create).filter((device) => !out.has(device))
+      const isKeyDue = devicesWithReaders(create, held).some((device) => out.has(device))
+      return isKeyDue && staying.includes(holder.device) && staying.length > 1
     })
   const one = dice.pick(others.filter(isIn))
   if (!one || dice.chance(0.2)) return
