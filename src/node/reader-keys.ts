@@ -3,7 +3,17 @@
  * share and a new key that were made at once know nothing of each other; the share then leads to
  * none of what is said under that key, until it is given too.
  */
-import { hasBit, type Hex, inOrder, isOfKind, wrapThreadKey } from '../../protocol/index.ts'
+import {
+  hasBit,
+  type Hex,
+  inOrder,
+  isBefore,
+  isOfKind,
+  LACK_COUNT_MAX,
+  type Node,
+  type NodeOf,
+  wrapThreadKey,
+} from '../../protocol/index.ts'
 import { ApiError } from './api-error.ts'
 import { olderKeys } from './contents.ts'
 import type { Held, Turn } from './held.ts'
@@ -39,27 +49,45 @@ function keysToGive(held: Held, thread: Thread): ThreadKey[] {
   return given
 }
 
-/** Of the keys that this device holds, those that `device` was given or that lead from one it was given. */
-function keysOf(thread: Thread, device: Hex): Set<Hex> {
+/**
+ * Of the keys that this device holds, those that `device` was given or that lead from one it was
+ * given. What this device gave counts; what another one gave may be no key, which the reader says.
+ */
+function keysOf(thread: Thread, own: Hex, device: Hex): Set<Hex> {
   const { create, wrap } = thread.graph.byKind
-  const isTo = (wraps: readonly (readonly [device: Hex, ...rest: unknown[]])[]) => wraps.some(([to]) => to === device)
-  const given = [
-    ...[...create, ...wrap].flatMap(({ entry }) => (isTo(entry.header.ctl.wraps) ? [entry.id] : [])),
-    ...sharesOf(thread).flatMap(({ entry }) => (isTo(entry.header.ctl.wraps) ? [entry.header.ctl.key] : [])),
+  const gifts: (readonly [key: Hex, by: NodeOf<'create' | 'wrap' | 'share'>])[] = [
+    ...[...create, ...wrap].map((node) => [node.entry.id, node] as const),
+    ...sharesOf(thread).map((node) => [node.entry.header.ctl.key, node] as const),
   ]
   const found = new Set<Hex>()
-  for (const id of given) {
+  for (const [id, by] of gifts) {
     const key = thread.keys.get(id)
-    if (!key) continue
+    const { dev, ctl } = by.entry.header
+    if (!key || !ctl.wraps.some(([to]) => to === device)) continue
+    if (dev !== own && opensNothing(thread, device, { key: id, by })) continue
     found.add(id)
     for (const [olderId] of olderKeys(thread, id, key)) found.add(olderId)
   }
   return found
 }
 
+/** Whether a device that knows of a gift says that it can open nothing of what is sealed under the key. */
+function opensNothing(thread: Thread, device: Hex, { key, by }: { key: Hex; by: Node }): boolean {
+  const ack = thread.graph.byDevice.get(device)?.findLast((node) => isOfKind(node, 'ack'))
+  if (!ack || !isOfKind(ack, 'ack') || !isBefore(by, ack)) return false
+  const lack = new Set(ack.entry.header.ctl.lack)
+  const sealed = thread.graph.nodes.filter(
+    ({ entry: { id, header } }) => header.body !== null && (header.kind === 'create' ? id : header.body.key) === key,
+  )
+  const known = sealed.filter((node) => isBefore(node, ack))
+  // A receipt that is full may leave some out.
+  if (lack.size >= LACK_COUNT_MAX) return known.some(({ entry }) => lack.has(entry.id))
+  return known.length > 0 && known.every(({ entry }) => lack.has(entry.id))
+}
+
 /** What these laptops of a member need to open all that this device opens. */
 export function giftsFor(held: Held, thread: Thread, reader: Hex, devices: readonly Hex[]): Gift[] {
-  const owned = devices.map((device) => ({ device, keys: keysOf(thread, device) }))
+  const owned = devices.map((device) => ({ device, keys: keysOf(thread, held.workspace.key.public, device) }))
   return keysToGive(held, thread).flatMap((key): Gift[] => {
     const lacking = owned.flatMap(({ device, keys }) => (keys.has(key[0]) ? [] : [device]))
     return lacking.length > 0 ? [{ reader, devices: lacking, key }] : []

@@ -12,7 +12,7 @@ import {
   type Wrapped,
   wrapThreadKey,
 } from '../../protocol/index.ts'
-import { actor, dice } from '../cast.ts'
+import { actor, dice, wrapFor } from '../cast.ts'
 import type { Disk } from './disk.ts'
 import { message, opensAll, share } from './sharing.ts'
 import { dropKeys, laptops, running } from './shut-out-laptop.ts'
@@ -84,6 +84,38 @@ describe('what is under other keys than the first', () => {
       expect(seen.readers).toHaveLength(1)
     },
   )
+})
+
+test('a reader to whom a liar gave what opens nothing is given the key by the other side once it says so', async () => {
+  const world = await stoppedAcme('frank', 'mallory', 'carol')
+  const [frank, carol] = laptops(world, 'frank', 'carol')
+  await frank.start()
+  await carol.start()
+  const liar = await impersonate(world, world.laptop('mallory'))
+  const { workspace } = liar
+  const mallory = actor('mallory')
+  const story = await sealedStory({
+    workspace,
+    disk: frank.disk,
+    from: mallory,
+    to: actor('frank'),
+    dice: dice('a share of nothing'),
+    body: { summary: 'for carol too', artifacts: [] },
+  })
+  const { create } = story
+  const nothing = { reader: workspace.member('carol'), devices: [carol.device], key: create.id }
+  const said = story.draft(mallory, 'share', { ...nothing, wraps: [wrapFor(carol.device)] }, { past: [create] })
+  const talk = await liar.meet(frank)
+  await talk.say(entriesMessage(create.id, [story.first, { entry: story.add(said), body: null }], [said.id]))
+  await talk.catchUp()
+  const thread_id = textId('thread', create.id)
+  await arrives(world, carol, thread_id)
+  await world.until('frank knows that carol cannot read it', () =>
+    share(frank, thread_id, 'carol').catch(() => undefined),
+  )
+  expect(textsOf(await opensAll(world, carol, thread_id))).toEqual(['for carol too'])
+  await agreed(world, thread_id, frank, carol)
+  expect(await symbolOf(share(frank, thread_id, 'carol'))).toBe('state_changed')
 })
 
 test('a reader who is removed gets nothing that comes later; another one gets all of it, under each key', async () => {

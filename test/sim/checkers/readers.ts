@@ -17,15 +17,14 @@ export function readersChecker(scene: Scene): Checker {
   }
 
   /**
-   * Known exception: only a liar makes a key in a workspace that nobody was removed from. A reader
-   * who has not got it is given it with the next word that somebody says in the thread.
+   * Known exception: as long as nobody was removed no honest laptop makes a key, so none looks for
+   * readers without one. Where a liar makes a key then, or gives a reader none, the reader is given
+   * it with the next word that somebody says in the thread, or is shared with once more.
    */
-  function isUnasked(key: Hex): boolean {
-    const header = scene.entries.get(key)?.header
-    const isRemovalKnown = scene.staying.some(({ log }) =>
-      [...(currentRoster(log)?.devices.values() ?? [])].some(({ removed }) => removed),
-    )
-    return !isRemovalKnown && header?.kind === 'wrap' && !scene.isHonest(header.dev)
+  function isUnasked(held: readonly Entry[]): boolean {
+    const rosters = scene.staying.map(({ log }) => currentRoster(log))
+    if (rosters.some((roster) => [...(roster?.devices.values() ?? [])].some(({ removed }) => removed))) return false
+    return held.some(({ header }) => ['wrap', 'share'].includes(header.kind) && !scene.isHonest(header.dev))
   }
 
   function check(reader: Holder, thread: Hex, held: readonly Entry[]): void {
@@ -39,7 +38,7 @@ export function readersChecker(scene: Scene): Checker {
     const own = reader.threadKeys.get(thread) ?? new Set()
     for (const writer of scene.staying.filter((holder) => mayGive(holder, thread, held)))
       for (const key of writer.threadKeys.get(thread) ?? [])
-        if (!own.has(key) && !isUnasked(key))
+        if (!own.has(key) && !isUnasked(held))
           scene.violated(name, `${reader.name} has not got a key of ${writer.name}, in ${thread.slice(0, 8)}`)
   }
 
