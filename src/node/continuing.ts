@@ -5,7 +5,6 @@ import {
   type Hex,
   REVISE_BASE_COUNT_MAX,
   textId,
-  threadDevices,
   annotationsOf,
 } from '../../protocol/index.ts'
 import type {
@@ -36,7 +35,7 @@ import { EMPTY_RECORD, textsIn } from './record-shape.ts'
 import { type CarriedArtifact, type Revision, revisionsOf, show } from './records.ts'
 import { outgoing } from './outgoing.ts'
 import { annotationBody, noteBody, revisionBody } from './said.ts'
-import { sideOf, type Thread } from './threads.ts'
+import { participantsOf, type Thread } from './threads.ts'
 import { stateOf } from './tracker.ts'
 import { commonView } from './view.ts'
 import { handleOf, memberOfDevice, resolveHandle } from './workspace.ts'
@@ -193,8 +192,7 @@ function requireCarried(revision: Revision, typed: string): Revision['artifacts'
 /** A member who takes part in the thread; a reader could do nothing about it. */
 function requireParticipant(held: Held, thread: Thread, handle: string): Hex {
   const member = resolveHandle(held.workspace, handle)
-  const devices = threadDevices(thread.graph).filter((device) => sideOf(thread, device) !== 'reader')
-  const members = devices.flatMap((device) => memberOfDevice(held.workspace, device) ?? [])
+  const members = participantsOf(thread).flatMap((device) => memberOfDevice(held.workspace, device) ?? [])
   if (member && members.some(({ id }) => id === member.id)) return member.id
   throw new ApiError('not_a_participant', 'An annotation is assigned to somebody who takes part in the thread.', {
     hint: 'Name its sender or its recipient. Naming somebody gives no access: only relay-node share does, and a human runs it.',

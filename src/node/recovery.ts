@@ -4,13 +4,13 @@
  * has used. So nothing is written into a thread until a device that takes part in it, and holds what
  * was lost, has been in sync.
  */
-import { encodeCanonical, type Hex, threadDevices } from '../../protocol/index.ts'
+import { encodeCanonical, type Hex } from '../../protocol/index.ts'
 import { type Store, StoreError, type Write } from '../store/store.ts'
 import { acknowledge } from './acknowledge.ts'
 import { factsOf, type Held, type Turn } from './held.ts'
 import type { Published } from './publish.ts'
 import { decodeRow, putMet, putThreadRow, readThreadRows } from './rows.ts'
-import { type Thread } from './threads.ts'
+import { participantsOf, type Thread } from './threads.ts'
 import { teamDevices } from './workspace.ts'
 
 /** A number that is kept outside of the store, so that an old copy of the store is noticed. */
@@ -73,7 +73,7 @@ export async function recoveredWith(held: Held, device: Hex): Promise<{ acks: Pu
     const threads: Hex[] = []
     for (const id of recovering) {
       const thread = await held.threads.load(id)
-      if (!threadDevices(thread.graph).includes(device)) continue
+      if (!participantsOf(thread).includes(device)) continue
       markRecovering(turn, thread, false)
       threads.push(id)
       const ack = await acknowledge(held, turn, thread)

@@ -16,7 +16,7 @@ import { cursorOf, factsOf, type Held, outboxOf, type Turn } from './held.ts'
 import { dropInbox, dropOutbox, putInbox, putOutbox, putThreadRow, type ThreadRow } from './rows.ts'
 import { markDue } from './search-due.ts'
 import { gistOf } from './search-similar.ts'
-import { createOf, missingBodies, sideOf, type Thread } from './threads.ts'
+import { createOf, missingBodies, participantsOf, sideOf, type Thread } from './threads.ts'
 import { stateOf } from './tracker.ts'
 import { boundMember, isRemoved, memberOfDevice } from './workspace.ts'
 
@@ -151,10 +151,13 @@ export function isRecovering(held: Held, thread: Thread): boolean {
   return thread.row?.recovering ?? isLost(held, thread)
 }
 
-/** Whether own entries of a thread that comes from a peer may have been lost here, and not come back yet. */
+/**
+ * Whether own entries of a thread that comes from a peer may have been lost here, and not come back
+ * yet. Only who takes part tells: a reader is no surer to have had them than any other teammate.
+ */
 function isLost(held: Held, thread: Thread): boolean {
   const { met } = held.recovery
-  return met !== undefined && !threadDevices(thread.graph).some((device) => met.has(device))
+  return met !== undefined && !participantsOf(thread).some((device) => met.has(device))
 }
 
 /** A body is missing: any, where this device takes part; elsewhere one that somebody waits for. */

@@ -4,11 +4,11 @@
  * laptops that could, the first by rank that is connected does it; the others look again later. That
  * nothing is written under an old key, nor built on what a removed device wrote, does not wait for it.
  */
-import { compareRank, type Hex, threadDevices } from '../../protocol/index.ts'
+import { compareRank, type Hex } from '../../protocol/index.ts'
 import { type Duties, hasSay, type KeyLack, needsKeys, secure, unfenced } from './fencing.ts'
 import type { Held } from './held.ts'
 import type { Published } from './publish.ts'
-import { sideOf, type Thread } from './threads.ts'
+import { participantsOf, sideOf, type Thread } from './threads.ts'
 import { isRemoved, removedDevices, rosterOf } from './workspace.ts'
 
 /** What comes together with the news, such as another laptop's fence, is let come first. */
@@ -115,10 +115,9 @@ export function createShutOut(parts: {
     if (isOverdue || !hasSay(held, thread)) return { fence: true, keys: true, isLeft: false }
     const own = workspace.key.public
     const side = sideOf(thread, own)
-    const before = threadDevices(thread.graph).filter(
+    const before = participantsOf(thread).filter(
       (device) =>
         device !== own &&
-        sideOf(thread, device) !== 'reader' &&
         compareRank(thread.graph, device, own) < 0 &&
         !isRemoved(workspace, device) &&
         isConnected(device),

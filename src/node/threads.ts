@@ -10,6 +10,7 @@ import {
   parseEntry,
   type RosterLog,
   sideIn,
+  threadDevices,
   wholeSet,
 } from '../../protocol/index.ts'
 import type { Store } from '../store/store.ts'
@@ -142,6 +143,11 @@ export function createOf(
 /** The side of a device in all that is held. */
 export function sideOf(thread: Thread, device: Hex) {
   return sideIn(thread.graph, wholeSet(thread.graph), device)
+}
+
+/** Devices that take part in the thread, in rank order; its readers do not. */
+export function participantsOf(thread: Thread): Hex[] {
+  return threadDevices(thread.graph).filter((device) => sideOf(thread, device) !== 'reader')
 }
 
 /** Entries whose sealed body is not here. */

@@ -119,6 +119,38 @@ test('a thread that the old copy does not know is not acknowledged while only ot
   expect(world.scene.violation).toBeUndefined()
 })
 
+test('a thread is not written because a reader, who takes no part in it, was met', async () => {
+  const world = await createWorld({
+    random: random('a reader is met'),
+    honest: 3,
+    defects: {},
+    checkers: (scene) => [honestChecker(scene)],
+  })
+  const [bob, frank, carol] = world.laptops
+  if (!bob || !frank || !carol) throw new Error('there are three')
+  for (const laptop of world.laptops) await after(world, 1000, laptop.start())
+  const sent = await after(world, 1000, hand(bob, 'frank', 'look at this'))
+  if (sent instanceof ApiError) throw sent
+  const { thread_id } = sent
+  expect(await after(world, 2000, node(bob).share({ thread_id, reader: 'carol@acme' }, SESSION))).toMatchObject({
+    reader: 'carol@acme',
+  })
+  await after(world, 2000, carol.stop())
+  await frank.backUp()
+  expect(await after(world, 1000, node(frank).accept({ thread_id }, SESSION))).toMatchObject({ status: 'accepted' })
+  await after(world, 2000, frank.stop())
+  world.cut(bob, frank)
+  await frank.restore()
+  // carol reads the thread, and never heard that it was accepted.
+  world.cut(bob, carol)
+  for (const laptop of [carol, frank]) await after(world, 1000, laptop.start())
+  await world.clock.pass(60_000)
+  expect(await after(world, 1000, say(frank, thread_id, 'too early'))).toMatchObject({ symbol: 'state_changed' })
+  await heal({ ...world, bob, frank, thread: thread_id })
+  expect(await after(world, 1000, say(frank, thread_id, 'here I am'))).toMatchObject({ status: 'accepted' })
+  expect(world.scene.violation).toBeUndefined()
+})
+
 test('what begins after the loss is written at once', async () => {
   const world = await restoredFrank({ withThread: true })
   const sent = await after(world, 1000, hand(world.frank, 'bob', 'something new'))

@@ -17,14 +17,18 @@ export function readersChecker(scene: Scene): Checker {
   }
 
   /**
-   * Known exception: as long as nobody was removed no honest laptop makes a key, so none looks for
-   * readers without one. Where a liar makes a key then, or gives a reader none, the reader is given
-   * it with the next word that somebody says in the thread, or is shared with once more.
+   * Known exceptions, where a liar made a key, or gave the reader what opens nothing. As long as
+   * nobody was removed no honest laptop makes keys, so none looks for readers without one: the reader
+   * is given it with the next word in the thread, or is shared with once more. And a reader that
+   * misses a body says nothing yet, so nobody knows that it opens nothing.
    */
-  function isUnasked(held: readonly Entry[]): boolean {
+  function isBetrayed(reader: Holder, held: readonly Entry[]): boolean {
+    if (!held.some(({ header }) => ['wrap', 'share'].includes(header.kind) && !scene.isHonest(header.dev))) return false
     const rosters = scene.staying.map(({ log }) => currentRoster(log))
-    if (rosters.some((roster) => [...(roster?.devices.values() ?? [])].some(({ removed }) => removed))) return false
-    return held.some(({ header }) => ['wrap', 'share'].includes(header.kind) && !scene.isHonest(header.dev))
+    return (
+      rosters.every((roster) => [...(roster?.devices.values() ?? [])].every(({ removed }) => !removed)) ||
+      held.some(({ id, header }) => header.body && !reader.bodies.has(id) && !scene.isRemoved(header.dev))
+    )
   }
 
   function check(reader: Holder, thread: Hex, held: readonly Entry[]): void {
@@ -38,7 +42,7 @@ export function readersChecker(scene: Scene): Checker {
     const own = reader.threadKeys.get(thread) ?? new Set()
     for (const writer of scene.staying.filter((holder) => mayGive(holder, thread, held)))
       for (const key of writer.threadKeys.get(thread) ?? [])
-        if (!own.has(key) && !isUnasked(held))
+        if (!own.has(key) && !isBetrayed(reader, held))
           scene.violated(name, `${reader.name} has not got a key of ${writer.name}, in ${thread.slice(0, 8)}`)
   }
 
