@@ -5,7 +5,7 @@
  */
 import { currentRoster, type Entry, type Hex } from '../../../protocol/index.ts'
 import type { Checker, Holder, Scene } from '../scene.ts'
-import { createHeader, forkedIn, readersIn, statusOf } from './verdicts.ts'
+import { createHeader, forkedIn, isNew, readersIn, statusOf } from './verdicts.ts'
 
 export function readersChecker(scene: Scene): Checker {
   const name = 'readers'
@@ -48,8 +48,8 @@ export function readersChecker(scene: Scene): Checker {
 
   return {
     name,
-    stored(holder, { header }) {
-      if (header.dev !== holder.device || header.kind !== 'share') return
+    stored(holder, { id, header }) {
+      if (header.dev !== holder.device || header.kind !== 'share' || !isNew(scene, holder, id)) return
       const roster = currentRoster(holder.log)
       if (header.ctl.devices.some((device) => roster?.devices.get(device)?.removed === true))
         scene.violated(name, `${holder.name} shares with who was removed`)

@@ -5,7 +5,7 @@
  */
 import { currentRoster, type Entry, type Hex, type Roster } from '../../../protocol/index.ts'
 import type { Checker, Holder, Scene } from '../scene.ts'
-import { createHeader, devicesOf, devicesWithReaders, forkedIn, isCut, sideOf, statusOf } from './verdicts.ts'
+import { createHeader, devicesOf, devicesWithReaders, forkedIn, isCut, isNew, sideOf, statusOf } from './verdicts.ts'
 
 const CUTTABLE: ReadonlySet<Entry['header']['kind']> = new Set([
   'accept',
@@ -81,7 +81,7 @@ export function shutOutChecker(scene: Scene): Checker {
       if (header.dev !== holder.device || header.body === null) return
       const given = holdersOf(header.body.key ?? id, holder.entries.get(thread) ?? [])
       const thief = outIn(holder, thread).find((device) => given.includes(device))
-      if (thief !== undefined && isNew(holder, id))
+      if (thief !== undefined && isNew(scene, holder, id))
         scene.violated(name, `${holder.name} wrote a ${header.kind} that who was removed can read`)
     },
     ended() {
@@ -112,10 +112,5 @@ export function shutOutChecker(scene: Scene): Checker {
         sideOf(create, header.dev) === sideOf(create, holder.device) &&
         scene.pastOf(id).has(entry.id),
     )
-  }
-
-  /** Own words that an old disk had lost come back as they were. */
-  function isNew(holder: Holder, id: Hex): boolean {
-    return !scene.holders.some((other) => other !== holder && other.ever.has(id))
   }
 }

@@ -3,7 +3,7 @@
  * from who wrote what and what lies in whose past, by none of the code that nodes judge with.
  */
 import type { Status, Entry, Header, Hex, Roster } from '../../../protocol/index.ts'
-import type { Scene } from '../scene.ts'
+import type { Holder, Scene } from '../scene.ts'
 
 type CreateHeader = Extract<Header, { kind: 'create' }>
 
@@ -201,4 +201,9 @@ export function forkedIn(entries: Iterable<Entry>): Set<Hex> {
 
 export function entriesOfThread(scene: Scene, thread: Hex): Entry[] {
   return [...scene.entries.values()].filter((entry) => entry.thread === thread)
+}
+
+/** Whether own words are said now: what an old disk had lost comes back as it was. */
+export function isNew(scene: Scene, holder: Holder, id: Hex): boolean {
+  return !scene.holders.some((other) => other !== holder && other.ever.has(id))
 }
