@@ -1,8 +1,10 @@
 /** Stories that once ended badly, each with what was wrong then. */
 import { expect, test } from 'vitest'
-import { tell } from './story.ts'
+import { type StoryOptions, tell } from './story.ts'
 
-const MENDED: readonly (readonly [seed: number, wrong: string])[] = [
+const REMOVALS: StoryOptions = { removals: true }
+
+const MENDED: readonly (readonly [seed: number, wrong: string, options?: StoryOptions])[] = [
   [72, 'a body that came by gossip after its entry was not acknowledged'],
   [61, 'own entries that came back after a loss were owed to nobody'],
   [
@@ -14,9 +16,12 @@ const MENDED: readonly (readonly [seed: number, wrong: string])[] = [
   [6073, 'what came in a delivery that never ended was not acknowledged'],
   [12, 'what had come while a thread recovered was never acknowledged'],
   [105, 'after a loss a new thread of a peer waited ten minutes for the next beacon'],
+  [106, 'a reader to whom a liar had given what opens nothing was given the key by nobody', REMOVALS],
 ]
 
-test.each(MENDED)('seed %i: %s', async (seed) => {
-  const { violation, summary } = await tell(seed)
+const STORIES = MENDED.map(([seed, wrong, options = {}]) => [seed, wrong, options] as const)
+
+test.each(STORIES)('seed %i: %s', async (seed, _, options) => {
+  const { violation, summary } = await tell(seed, options)
   expect(violation, summary).toBeUndefined()
 })
