@@ -191,6 +191,7 @@ describe('denied', () => {
     const shown = await frank.run(`show ${thread_id}`)
     expect(shown.stdout).toContain('shares it with carol@acme, to read')
     expect(shown.stdout).toContain('Read by carol@acme (unverified) on carol/third, since bob@acme shared it')
+    expect((await carol.run(`show ${thread_id}`)).stdout).toContain('Read by carol@acme (you) on carol/third')
     const inbox = await carol.run('inbox --shared')
     expect(inbox.stdout).toContain('shared with you to read')
   })
