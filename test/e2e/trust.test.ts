@@ -177,6 +177,11 @@ describe('denied', () => {
     expect(await good(reader.call('check_inbox', { side: 'reader' }))).toMatchObject({
       items: [{ thread_id, side: 'reader', sender: { handle: 'bob@acme' }, recipient: 'frank@acme' }],
     })
+    // What the two sides wrote is told apart where one is neither of them.
+    expect(await good(reader.call('search_handoffs', { side: 'reader' }))).toMatchObject({
+      items: [{ thread_id, side: 'reader', words: { untrusted: { block: expect.stringContaining('from=bob@acme') } } }],
+    })
+    expect((await carol.run('search --side reader')).stdout).toContain(thread_id)
     for (const agent of [reader, sender])
       expect(await good(agent.call('view_thread', { thread_id }))).toMatchObject({
         readers: [{ handle: 'carol@acme', devices: ['carol/third'], shared_by: 'bob@acme' }],
