@@ -86,6 +86,7 @@ test('after a repair nothing is written into a thread until a device of the othe
   const error = await refused(say())
   expect(error).toMatchObject({ symbol: 'state_changed' })
   expect(error.message).toContain('repaired')
+  expect((await bob.node.status()).recovering).toEqual({ handoffs: 2, roster: true })
   await frank.start()
   await viewOnce(world, bob, thread_id, (seen) => seen.state_digest === digest)
   await world.until('it may be written again', async () => say().catch(() => undefined))
@@ -111,6 +112,7 @@ test('after a repair the owner changes no roster until a teammate was met, since
     () => bob.node.setRole({ handle: 'frank', role: 'reader' }),
     () => bob.node.useBootstrap({ addresses: [] }),
   ]
+  expect((await bob.node.status()).recovering).toEqual({ handoffs: 0, roster: true })
   for (const change of changes) {
     const error = await refused(change())
     expect(error).toMatchObject({ symbol: 'state_changed' })
@@ -127,4 +129,5 @@ test('after a repair the owner changes no roster until a teammate was met, since
   ])
   await sameRoster()
   expect(await position(frank)).toMatchObject({ forked: false })
+  for (const at of [bob, frank]) expect((await at.node.status()).recovering).toEqual({ handoffs: 0, roster: false })
 })
