@@ -100,6 +100,7 @@ test('after a repair the owner changes no roster until a teammate was met, since
   const position = async (at: Laptop) => (await at.node.status()).roster
   const sameRoster = () =>
     world.until('frank has the roster', async () => isDeepStrictEqual(await position(frank), await position(bob)))
+  const { code } = await bob.node.invite({ name: 'erin', standalone: true })
   await bob.node.setRole({ handle: 'carol', role: 'reader' })
   await sameRoster()
   for (const laptop of [frank, carol, bob]) await laptop.stop()
@@ -119,6 +120,9 @@ test('after a repair the owner changes no roster until a teammate was met, since
     expect(error.message).toContain('a part of the roster may be missing')
     expect(error.hint).not.toBe('')
   }
+  const erin = await world.stranger('erin')
+  await erin.start()
+  expect(await refused(erin.node.join({ code }))).toMatchObject({ details: { reason: 'busy' } })
   await frank.start()
   const made = await world.until('bob may invite', () => bob.node.invite({ name: 'dave' }).catch(() => undefined))
   expect(made).toMatchObject({ handle: 'dave@acme' })
@@ -127,6 +131,7 @@ test('after a repair the owner changes no roster until a teammate was met, since
     { handle: 'frank@acme' },
     { handle: 'carol@acme', role: 'reader' },
   ])
+  expect(await erin.node.join({ code })).toMatchObject({ handle: 'erin@acme' })
   await sameRoster()
   expect(await position(frank)).toMatchObject({ forked: false })
   for (const at of [bob, frank]) expect((await at.node.status()).recovering).toEqual({ handoffs: 0, roster: false })
