@@ -15,7 +15,7 @@ import { readStatus } from './node-connection.ts'
 import type { Printer } from './print.ts'
 import { readSettings } from './settings.ts'
 import { withStore } from './start.ts'
-import { teammateText } from './status.ts'
+import { recoveringText, teammateText } from './status.ts'
 
 /** Only `failed` makes the exit code 1. */
 export interface Finding {
@@ -249,12 +249,24 @@ function nodeFindings(status: NodeStatus): Finding[] {
           next: 'Ask the owner. Until it is settled no change of members counts.',
         }
       : { check: 'roster', state: 'ok', evidence: `at position ${status.roster.position}` },
+    { check: 'recovery', ...recoveryFinding(status) },
     { check: 'removals', ...removalFinding(status) },
     ...bootstrapFindings(status.bootstrap),
     { check: 'device key', ...twinFinding(status) },
     { check: 'forks', ...forksFinding(status) },
     { check: 'refused entries', ...refusedFinding(status) },
   ]
+}
+
+function recoveryFinding(status: NodeStatus): Omit<Finding, 'check'> {
+  const waits = recoveringText(status)
+  if (waits === undefined) return { state: 'ok', evidence: 'nothing waits for what the store may have lost' }
+  return {
+    state: 'note',
+    evidence: waits,
+    cause: 'Whoever wrote on from an old copy would contradict what this laptop signed before.',
+    next: 'Meet a laptop that has it: of the other side, or of any teammate for the members. relay-node status shows who is reachable.',
+  }
 }
 
 function forksFinding({ forks, member, device }: NodeStatus): Omit<Finding, 'check'> {

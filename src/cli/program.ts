@@ -228,7 +228,7 @@ function addHandoffs(command: MakeCommand, runs: Runs): void {
       'find handoffs by words in all that you can read, ended ones too; without words the newest',
     )
       .option('--status <status>', 'pending, accepted, completed or cancelled; may be repeated', repeated)
-      .option('--side <side>', 'in: sent to you; out: sent by you')
+      .option('--side <side>', 'in: sent to you; out: sent by you; reader: shared with you')
       .option('--with <name>', 'of a teammate who sent or received it')
       .option('--since <time>', 'newest activity then or later, like 7d, 2026-11-30 or 2026-11-30T12:00:00Z')
       .option('--until <time>', 'newest activity then or earlier')

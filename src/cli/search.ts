@@ -1,6 +1,6 @@
 /** relay-node search: what was handed over, said or decided before. */
 import { SEARCH_PAGE_COUNT_DEFAULT, SEARCH_PAGE_COUNT_MAX } from '../../protocol/index.ts'
-import type { InboxItem, ListThreadsParams, MatchView, Status } from '../node/api.ts'
+import type { InboxItem, ListThreadsParams, MatchView, Side, Status } from '../node/api.ts'
 import type { RpcClient } from '../rpc/client.ts'
 import type { Command } from './context.ts'
 import { UsageError } from './failure.ts'
@@ -60,7 +60,7 @@ async function search(node: RpcClient, question: ListThreadsParams, limit: numbe
 }
 
 const STATUSES = ['pending', 'accepted', 'completed', 'cancelled'] as const satisfies Status[]
-const SIDES = ['in', 'out'] as const
+const SIDES = ['in', 'out', 'reader'] as const satisfies Side[]
 
 function oneOf<T extends string>(option: string, given: string, known: readonly T[]): T {
   const found = known.find((one) => one === given)

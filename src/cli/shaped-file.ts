@@ -3,7 +3,7 @@ import type * as z from 'zod'
 import type { ContinuityRecord, ProposedAction } from '../../protocol/index.ts'
 import type { RecordChanges } from '../node/api.ts'
 import { EMPTY_RECORD } from '../node/record-shape.ts'
-import { parseRecordMarkdown } from '../record/parse.ts'
+import { parseRecordMarkdown, type RecordFault } from '../record/parse.ts'
 import { ApiError, check } from '../rpc/client.ts'
 import { proposedAction, record, recordChanges } from '../rpc/shapes.ts'
 import { UsageError } from './failure.ts'
@@ -63,12 +63,25 @@ function readShape<T>(path: string, text: string, { shape, name, hint }: Wanted<
 function readMarkdown(path: string, text: string): Partial<ContinuityRecord> {
   const read = parseRecordMarkdown(text)
   if (read.ok) return read.fields
-  const faults = read.faults.map(({ line, what }) => `line ${line}: ${what}`)
-  throw new UsageError(`${path} is not a record: ${faults.join('; ')}.`, RECORD_HINT)
+  throw new UsageError(`${path} is not a record: ${inWords(read.faults).join('; ')}.`, RECORD_HINT)
 }
 
+/** One fault of many lines is told once, with the first and the last of them. */
+function inWords(faults: readonly RecordFault[]): string[] {
+  const lines = Map.groupBy(faults, ({ what }) => what)
+  return [...lines].map(([what, all]) => {
+    const numbers = all.map(({ line }) => line)
+    const [first = 0, last = first] = [numbers[0], numbers.at(-1)]
+    if (numbers.length <= LINES_TOLD_COUNT_MAX)
+      return `${numbers.length === 1 ? 'line' : 'lines'} ${numbers.join(', ')}: ${what}`
+    return `${numbers.length} lines from ${first} to ${last}: ${what}`
+  })
+}
+
+const LINES_TOLD_COUNT_MAX = 5
+
 const RECORD_HINT =
-  'It is JSON with objective, current_state, decisions, evidence, constraints, next_action, ownership and open_questions, or Markdown with a heading for each; examples/record.json and examples/record.md are there to begin with.'
+  'It is JSON with objective, current_state, decisions, evidence, constraints, next_action, ownership and open_questions, or Markdown with a heading for each; examples/record.json and examples/record.md are there to begin with, and relay-node show ID --record --markdown writes that of a handoff.'
 
 const ACTION_HINT =
   'It is JSON: {"description", "target_files", "rationale"} and, if you like, "suggested_diff" and "base_commit".'

@@ -68,6 +68,8 @@ function printStatus(printer: Printer, status: NodeStatus): void {
   if (status.quarantined > 0)
     row('Apart', `${status.quarantined} from laptops that had been removed: relay-node quarantine list`)
   if (status.unconfirmed.length > 0) printer.warn(`Has not confirmed a removal yet: ${status.unconfirmed.join(', ')}.`)
+  const recovering = recoveringText(status)
+  if (recovering !== undefined) printer.warn(recovering)
   for (const one of status.keyless) printer.warn(keylessText(one))
   if (status.twin !== undefined) printer.warn(`Careful: ${status.twin}. Run relay-node doctor.`)
   if (status.roster.forked) printer.warn('The roster is forked: no change of members counts. Run relay-node doctor.')
@@ -99,6 +101,16 @@ export function wayTexts({
 }: Pick<TeammateDevice, 'path' | 'via' | 'why_not_direct'>): string[] {
   if (path === undefined) return []
   return [via === undefined ? path : `${path} via ${via}`, ...(why === undefined ? [] : [`not directly: ${why}`])]
+}
+
+/** What waits for a laptop that still has what was lost here; undefined where nothing does. */
+export function recoveringText({ recovering: { handoffs, roster } }: NodeStatus): string | undefined {
+  const parts = [
+    ...(handoffs > 0 ? [`${handoffs} open ${handoffs === 1 ? 'handoff' : 'handoffs'}`] : []),
+    ...(roster ? ['the list of members'] : []),
+  ]
+  if (parts.length === 0) return undefined
+  return `The store was repaired or put back from an old copy, and a part may be missing: ${parts.join(' and ')} can be changed again once a laptop that has it was met.`
 }
 
 /** Why a handoff has no key that a removed laptop does not have. */

@@ -73,7 +73,9 @@ export function printThread(printer: Printer, thread: ThreadView): void {
   printer.line(`From ${sender} to ${recipient}, ${clockTime(thread.created_at)}`)
   printer.line(`Delivery: ${deliveryText(thread.delivery)}`)
   for (const reader of thread.readers)
-    printer.line(`Read by ${partyName(reader)} on ${reader.devices.join(', ')}, since ${reader.shared_by} shared it`)
+    printer.line(
+      `Read by ${reader.me ? `${reader.handle} (you)` : partyName(reader)} on ${reader.devices.join(', ')}, since ${reader.shared_by} shared it`,
+    )
   if (thread.parent_thread_id !== undefined) printer.line(`Follows ${thread.parent_thread_id}`)
   printWarnings(printer, thread)
   for (const entry of thread.entries) {

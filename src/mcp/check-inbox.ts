@@ -102,8 +102,8 @@ function itemOf(item: InboxItem, wrapper: Wrapper) {
   }
 }
 
-/** Of a preview that was made before its writer was kept, only the side is known. */
-function writerOf({ side, sender, recipient, preview_from: writer }: InboxItem): NonNullable<PeerFacts['from']> {
+/** Who wrote the preview. Of one that was made before its writer was kept, only the side is known. */
+export function writerOf({ side, sender, recipient, preview_from: writer }: InboxItem): NonNullable<PeerFacts['from']> {
   if (writer) return writer
   return side === 'in' ? { handle: sender.handle, trust: sender.trust } : { handle: recipient }
 }

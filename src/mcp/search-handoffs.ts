@@ -3,6 +3,7 @@ import { ANSWER_LENGTH_CHARS_MAX, SEARCH_PAGE_COUNT_DEFAULT, SEARCH_PAGE_COUNT_M
 import { type InboxItem, type InboxPage, type MatchView, shapes } from '../rpc/client.ts'
 import { answer, type Answer, fits, lengthOf } from './answer.ts'
 import { ownAndForeign, type PeerFacts, type Wrapper } from './provenance.ts'
+import { writerOf } from './check-inbox.ts'
 import { partyOf } from './thread-view.ts'
 import { READS, tool } from './tool.ts'
 
@@ -20,7 +21,9 @@ export const searchHandoffs = tool({
   input: z.strictObject({
     query: shapes.text.describe('Words to look for').optional(),
     status: z.array(shapes.status).min(1).describe('Default: all').optional(),
-    side: shapes.side.describe('in: sent to the user. out: sent by the user. Default: both').optional(),
+    side: shapes.side
+      .describe('in: sent to the user. out: sent by the user. reader: shared with the user to read. Default: all')
+      .optional(),
     with: shapes.id.describe('Handle of the teammate who sent or received it').optional(),
     since: shapes.id.describe('Newest activity then or later: 2026-11-30 or 2026-11-30T12:00:00Z').optional(),
     until: shapes.id.describe('Newest activity then or earlier').optional(),
@@ -69,7 +72,7 @@ function itemOf(item: InboxItem, wrapper: Wrapper) {
     matches: matches.map(matchFacts),
     words: {
       ...(Object.keys(own).length > 0 ? { own } : {}),
-      ...(foreign === undefined ? {} : wrapper.show(foreign, { ...otherSide(item), thread_id })),
+      ...(foreign === undefined ? {} : wrapper.show(foreign, { ...writerOfAll(item), thread_id })),
     },
   }
 }
@@ -79,11 +82,11 @@ function matchFacts({ field, entry_id, revision_id, artifact_id, replaced, from 
 }
 
 /** Who wrote the words of others, where all of them are one person's. */
-function otherSide({ side, sender, recipient, found, preview }: InboxItem): Pick<PeerFacts, 'from'> {
+function writerOfAll(item: InboxItem): Pick<PeerFacts, 'from'> {
   const authors = new Set(
-    (found?.matches ?? []).flatMap(({ from, excerpt }) => (excerpt.untrusted === undefined ? [] : [from.handle])),
+    (item.found?.matches ?? []).flatMap(({ from, excerpt }) => (excerpt.untrusted === undefined ? [] : [from.handle])),
   )
-  if (preview?.untrusted !== undefined) authors.add(side === 'in' ? sender.handle : recipient)
+  if (item.preview?.untrusted !== undefined) authors.add(writerOf(item).handle)
   const [handle, ...others] = authors
   return handle === undefined || others.length > 0 ? {} : { from: { handle } }
 }

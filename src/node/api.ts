@@ -112,6 +112,8 @@ export interface ReaderView {
   handle: string
   trust: Trust
   kind?: 'service'
+  /** It is this node's own member. */
+  me: boolean
   /** `member/device` of each laptop that it was shared with. */
   devices: string[]
   /** Who shared it first, and when that arrived here. */

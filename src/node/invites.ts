@@ -30,7 +30,7 @@ import type { InviteListing, InviteParams, InviteResult } from './api.ts'
 import { ApiError } from './api-error.ts'
 import type { Held } from './held.ts'
 import { matchId, requireMember } from './membership.ts'
-import { appendRoster, requireOwner } from './owner.ts'
+import { appendRoster, mayLackRoster, requireOwner } from './owner.ts'
 import type { Peers } from './peers.ts'
 import { decodeRow, putSecret } from './rows.ts'
 import { timeText } from './shown.ts'
@@ -148,6 +148,7 @@ export function createInvites(parts: { held: Held; net: Net; peers: Peers }): In
     if (!roster || !invite || !secret) return refuse('unknown')
     // A key that was removed never comes back.
     if (isRemoved(workspace, ask.device)) return refuse('proof')
+    if (mayLackRoster(held)) return refuse('busy')
     const state = stateOf(invite)
     // Whoever was taken in and lost the answer may ask again.
     const isBack = state === 'used' && roster.devices.get(ask.device)?.removed === false

@@ -125,7 +125,7 @@ const REFUSED: Record<JoinRefusal, [message: string, hint: string]> = {
     'If that was not you, tell the inviter at once. Ask for a new one: relay-node invite NAME.',
   ],
   withdrawn: ['This invite was withdrawn.', 'Ask the inviter for a new one: relay-node invite NAME.'],
-  busy: ['The inviter is busy with others that join.', 'Try again in a minute.'],
+  busy: ['The inviter can take nobody in right now.', 'Try again in a few minutes: the code stays good until it ends.'],
   proof: ['The inviter refused the proof of this invite.', 'Ask for a new one: relay-node invite NAME.'],
   version: ['The inviter runs a version that does not fit this one.', 'Both update relay-node.'],
 }

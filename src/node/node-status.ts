@@ -78,6 +78,11 @@ export interface NodeStatus extends WhoAmI {
   forks: { device: string; thread_id: string }[]
   /** workspace_id: id of its first entry, hex; to compare with that of an export. */
   roster: { position: number; forked: boolean; workspace_id?: string }
+  /**
+   * What takes nothing new from here, since a part of it may be lost with a part of the store: open
+   * handoffs, and the roster where this laptop owns it.
+   */
+  recovering: { handoffs: number; roster: boolean }
   /** Laptops that have not said yet that they know of every removal. */
   unconfirmed: string[]
   /** Handoffs that have no key yet which every removed device is left out of, and why. */

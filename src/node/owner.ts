@@ -34,7 +34,7 @@ export function requireOwner(held: Held, what: { does: string; command: string }
 }
 
 /** Whoever signs on from an old roster forks it, and a forked one stops everybody. */
-function mayLackRoster({ recovery, workspace }: Held): boolean {
+export function mayLackRoster({ recovery, workspace }: Held): boolean {
   return recovery.met?.size === 0 && teamDevices(workspace).length > 0
 }
 

@@ -94,14 +94,20 @@ export function giftsFor(held: Held, thread: Thread, reader: Hex, devices: reado
   })
 }
 
+/** A node shares no more than this by itself: whoever makes keys without end must not use up what its people may say. */
+const OWN_SHARES_COUNT_MAX = 64
+
 /** What the laptops that the thread was shared with need, of those whose encryption key is here. */
 export function giftsDue(held: Held, thread: Thread): Gift[] {
-  return [...readersNamed(thread)].flatMap((reader) => {
+  const { workspace } = held
+  const own = thread.graph.byKind.share.filter(({ entry }) => entry.header.dev === workspace.key.public)
+  const gifts = [...readersNamed(thread)].flatMap((reader) => {
     const devices = [...devicesOfReader(thread, reader)].filter(
-      (device) => !isRemoved(held.workspace, device) && held.workspace.prekeys.has(device),
+      (device) => !isRemoved(workspace, device) && workspace.prekeys.has(device),
     )
     return giftsFor(held, thread, reader, devices)
   })
+  return gifts.slice(0, Math.max(0, OWN_SHARES_COUNT_MAX - own.length))
 }
 
 /** Gives readers what they need; where this laptop may say nothing more for now, later, or another laptop does. */

@@ -6,7 +6,7 @@ import { memberView } from './membership.ts'
 import { timeText } from './shown.ts'
 import { receivedAt, type Thread } from './threads.ts'
 import { stateOf } from './tracker.ts'
-import { deviceLabel, handleOf, isRemoved, memberOfDevice } from './workspace.ts'
+import { boundMember, deviceLabel, handleOf, isRemoved, memberOfDevice } from './workspace.ts'
 
 /** The shares that count, in the one order. A laptop that was removed since can read nothing more. */
 export function sharesOf(thread: Thread): NodeOf<'share'>[] {
@@ -36,6 +36,7 @@ export function readersOf(held: Held, thread: Thread): ReaderView[] {
     const sharer = memberOfDevice(held.workspace, entry.header.dev)
     return {
       ...memberView(held, reader),
+      me: reader === boundMember(held.workspace)?.id,
       devices: [...devicesOfReader(thread, reader)].flatMap((device) =>
         isRemoved(held.workspace, device) ? [] : [deviceLabel(held.workspace, device)],
       ),

@@ -21,6 +21,36 @@ function isReal(password: string): boolean {
   return !VARIABLE.test(password) && !PLACEHOLDER.test(password) && !/^(.)\1*$/.test(password)
 }
 
+/** What stands behind `Basic` or `Bearer` for real: as long and as mixed as a token is, and no user and password of a manual. */
+function isCredential(scheme: string, credential: string): boolean {
+  if (scheme.toLowerCase() === 'basic') {
+    const [, password] = /^[^:]{0,100}:(.{4,})$/.exec(Buffer.from(credential, 'base64').toString('latin1')) ?? []
+    return password !== undefined && isReal(password)
+  }
+  return (
+    /\d/.test(credential) &&
+    /[A-Za-z]/.test(credential) &&
+    new Set(credential).size >= TOKEN_CHARS_MIN &&
+    isReal(credential)
+  )
+}
+
+const TOKEN_CHARS_MIN = 10
+
+/** A signed token by its own words. Whom everybody's manual names holds no secret. */
+function isJwt(header: string, payload: string): boolean {
+  try {
+    const [head, claims] = [header, payload].map((part): unknown =>
+      JSON.parse(Buffer.from(part, 'base64url').toString()),
+    )
+    const isSigned = typeof head === 'object' && head !== null && 'alg' in head && head.alg !== 'none'
+    const isObject = typeof claims === 'object' && claims !== null
+    return isSigned && isObject && !('sub' in claims && claims.sub === '1234567890')
+  } catch {
+    return false
+  }
+}
+
 export const SECRET_RULES: readonly SecretRule[] = [
   {
     id: 'relay-invite',
@@ -45,6 +75,17 @@ export const SECRET_RULES: readonly SecretRule[] = [
   { id: 'google-client-secret', pattern: /(?<![A-Za-z0-9_-])GOCSPX-[A-Za-z0-9_-]{28}(?![A-Za-z0-9_-])/g },
   { id: 'pypi', pattern: /(?<![A-Za-z0-9_-])pypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,500}/g },
   { id: 'digitalocean', pattern: /(?<![A-Za-z0-9_])do[opr]_v1_[a-f0-9]{64}(?![A-Za-z0-9])/g },
+  {
+    id: 'jwt',
+    pattern: /(?<![A-Za-z0-9_-])(eyJ[A-Za-z0-9_-]{10,1000})\.(eyJ[A-Za-z0-9_-]{4,8000})\.[A-Za-z0-9_-]{20,1000}/g,
+    isSecret: ([, header = '', payload = '']) => isJwt(header, payload),
+  },
+  {
+    id: 'authorization',
+    pattern:
+      /authorization["']?\s{0,4}[:=,]\s{0,4}["'`]?(basic|bearer|token)\s{1,4}([A-Za-z0-9+/_.~-]{12,4000}={0,2})/gi,
+    isSecret: ([, scheme = '', credential = '']) => isCredential(scheme, credential),
+  },
   {
     id: 'npm-auth',
     pattern: /_auth(?:Token)?\s{0,4}=\s{0,4}["']?([^\s"']{16,500})/g,

@@ -7,6 +7,7 @@ import { carriersOf } from './carriers.ts'
 import type { KeyLack } from './fencing.ts'
 import type { Held } from './held.ts'
 import { requireMember, trustOf } from './membership.ts'
+import { mayLackRoster } from './owner.ts'
 import type { Peers } from './peers.ts'
 import { readRefused } from './rows.ts'
 import { timeText } from './shown.ts'
@@ -163,6 +164,7 @@ export function createTeam(parts: TeamParts): Team {
       const { failure } = held.disk
       let unread = 0
       let threads = 0
+      let recovering = 0
       const forks: NodeStatus['forks'] = []
       for (const [id, facts] of held.facts) {
         for (const device of facts.forked)
@@ -170,6 +172,7 @@ export function createTeam(parts: TeamParts): Team {
         if (facts.side === null) continue
         threads++
         unread += facts.unread
+        if (facts.recovering && facts.open && facts.side !== 'reader') recovering++
       }
       const roster = rosterOf(workspace)
       return {
@@ -197,6 +200,7 @@ export function createTeam(parts: TeamParts): Team {
           forked: isRosterForked(workspace),
           ...(roster ? { workspace_id: roster.ws } : {}),
         },
+        recovering: { handoffs: recovering, roster: whoami().owner && mayLackRoster(held) },
         unconfirmed: ownMember(workspace) ? parts.unconfirmed() : [],
         keyless: keyless(),
         quarantined: held.quarantined.size,

@@ -79,6 +79,13 @@ test('all that is wrong in a record is told at once, by field or by line, and no
       '# Record\n\n## Objektive\n\nx\n\n## Decisions\n\n- a\n  - Status: maybe\n',
       ['line 3: there is no such heading here', 'line 10: a decision needs "- Status: "'],
     ],
+    // As a person pastes it who took what is for a terminal.
+    [
+      'shown.md',
+      'objective:\n  summary: x\n'.repeat(20),
+      ['is not a record: 40 lines from 1 to 40: this stands under no heading; begin with ## Objective.'],
+    ],
+    ['two.md', 'a\n\nb\n', ['lines 1, 3: this stands under no heading']],
   ]
   for (const [name, text, told] of cases) {
     const ran = await bob.run(`send frank --summary x --record ${file(name, text)}`)

@@ -28,11 +28,21 @@ test('a damaged store is named, copied, repaired, and filled again from the team
   expect(refused.code).toBe(1)
   expect(JSON.stringify(refused.json())).toContain('relay-node start --repair')
 
+  await done(bob, 'stop')
   const repaired = await done(frank, 'start --detach --repair')
   expect(String(repaired['copy'])).toContain('.damaged-')
   expect(readdirSync(String(repaired['copy'])).length).toBeGreaterThan(0)
+  // Alone it can be read, and says what it waits for.
+  const written = await frank.run(`message ${threads[0]} back`)
+  expect(written).toMatchObject({ code: 1, stderr: expect.stringContaining('a part of this thread may be missing') })
+  expect((await frank.run('status')).stdout).toMatch(
+    /\d open handoffs can be changed again once a laptop that has it was met/,
+  )
+  expect((await frank.run('doctor')).stdout).toContain('! recovery: The store was repaired')
+  await done(bob, 'start --detach')
   // Nothing was signed twice on the way, and the threads can be written again.
   await until(async () => (await frank.run(`message ${threads[0]} back`)).code === 0)
+  expect((await frank.run('doctor')).stdout).toContain('✓ recovery')
   for (const thread of threads) {
     const [ofBob, ofFrank] = await agree(both, thread)
     expect(ofFrank).toMatchObject({ status: ofBob.status, state_digest: ofBob.state_digest, forks: [] })

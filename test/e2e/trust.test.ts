@@ -177,6 +177,11 @@ describe('denied', () => {
     expect(await good(reader.call('check_inbox', { side: 'reader' }))).toMatchObject({
       items: [{ thread_id, side: 'reader', sender: { handle: 'bob@acme' }, recipient: 'frank@acme' }],
     })
+    // What the two sides wrote is told apart where one is neither of them.
+    expect(await good(reader.call('search_handoffs', { side: 'reader' }))).toMatchObject({
+      items: [{ thread_id, side: 'reader', words: { untrusted: { block: expect.stringContaining('from=bob@acme') } } }],
+    })
+    expect((await carol.run('search --side reader')).stdout).toContain(thread_id)
     for (const agent of [reader, sender])
       expect(await good(agent.call('view_thread', { thread_id }))).toMatchObject({
         readers: [{ handle: 'carol@acme', devices: ['carol/third'], shared_by: 'bob@acme' }],
@@ -191,6 +196,7 @@ describe('denied', () => {
     const shown = await frank.run(`show ${thread_id}`)
     expect(shown.stdout).toContain('shares it with carol@acme, to read')
     expect(shown.stdout).toContain('Read by carol@acme (unverified) on carol/third, since bob@acme shared it')
+    expect((await carol.run(`show ${thread_id}`)).stdout).toContain('Read by carol@acme (you) on carol/third')
     const inbox = await carol.run('inbox --shared')
     expect(inbox.stdout).toContain('shared with you to read')
   })

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   commitThreadKey,
+  DEVICE_WRAPS_COUNT_MAX,
   encodeBody,
   type Entry,
   openPrekey,
@@ -15,9 +16,9 @@ import {
 import { actor, dice, wrapFor } from '../cast.ts'
 import type { Disk } from './disk.ts'
 import { message, opensAll, share } from './sharing.ts'
-import { dropKeys, laptops, running } from './shut-out-laptop.ts'
+import { dropKeys, laptops, prekeysOn, running } from './shut-out-laptop.ts'
 import { entriesMessage, impersonate, type SealedEntry, sealedStory, type SealedStory } from './impostor.ts'
-import { agreed, arrives, handOff, stoppedAcme, symbolOf, textsOf, view, viewOnce } from './world.ts'
+import { agreed, arrives, handOff, SESSION, stoppedAcme, symbolOf, textsOf, view, viewOnce } from './world.ts'
 
 describe('what is under other keys than the first', () => {
   const mallory = actor('mallory')
@@ -49,23 +50,25 @@ describe('what is under other keys than the first', () => {
     return { entry: story.add(signEntry(sealed.header, mallory.key)), body: sealed.sealed }
   }
 
+  /** mallory hands off to frank, whose node alone runs. */
+  async function lyingSender(...others: string[]) {
+    const world = await stoppedAcme('frank', 'mallory', ...others)
+    const [frank] = laptops(world, 'frank')
+    await frank.start()
+    const liar = await impersonate(world, world.laptop('mallory'))
+    const { workspace } = liar
+    const body = { summary: 'under the first', artifacts: [] }
+    const to = actor('frank')
+    const story = await sealedStory({ workspace, disk: frank.disk, from: mallory, to, dice: throwDice, body })
+    return { world, frank, liar, story }
+  }
+
   test.each([1, 2])(
     'opens too, of %i keys that were made at once: each is given, and leads to what it replaced',
     async (count) => {
-      const world = await stoppedAcme('frank', 'mallory', 'carol')
-      const [frank, carol] = [world.laptop('frank'), world.laptop('carol')]
-      await frank.start()
+      const { world, frank, liar, story } = await lyingSender('carol')
+      const carol = world.laptop('carol')
       await carol.start()
-      const liar = await impersonate(world, world.laptop('mallory'))
-      const { workspace } = liar
-      const story = await sealedStory({
-        workspace,
-        disk: frank.disk,
-        from: mallory,
-        to: actor('frank'),
-        dice: throwDice,
-        body: { summary: 'under the first', artifacts: [] },
-      })
       const said = [story.first]
       for (let number = 1; number <= count; number++) {
         const made = await newKey(story, frank.disk)
@@ -84,6 +87,40 @@ describe('what is under other keys than the first', () => {
       expect(seen.readers).toHaveLength(1)
     },
   )
+
+  test('is given by itself a limited number of times: keys without end use up nothing that one may say', async () => {
+    const readers = ['carol', 'dave', 'erin']
+    const { world, frank, liar, story } = await lyingSender(...readers)
+    const said = [story.first]
+    for (let number = 0; number < DEVICE_WRAPS_COUNT_MAX; number++) {
+      const made = await newKey(story, frank.disk)
+      said.push({ entry: made.entry, body: null })
+    }
+    const prekeys = await prekeysOn(frank.disk)
+    const { create, nonce } = story
+    const place = { ws: create.header.ws, nonce, author: mallory.device }
+    for (const name of readers) {
+      const { device } = world.laptop(name)
+      const prekey = prekeys.get(device)
+      if (!prekey) throw new Error(`frank has no key of ${name}`)
+      const wrap = await wrapThreadKey(story.key, place, {
+        device,
+        prekey: prekey.id,
+        x25519: prekey.x25519,
+        ekm: throwDice(32),
+      })
+      const ctl = { reader: liar.workspace.member(name), devices: [device], key: create.id, wraps: [wrap] }
+      said.push({ entry: story.add(story.draft(mallory, 'share', ctl, { past: [create] })), body: null })
+    }
+    const talk = await liar.meet(frank)
+    await talk.say(entriesMessage(create.id, said))
+    await talk.catchUp()
+    const thread_id = textId('thread', create.id)
+    await frank.node.accept({ thread_id }, SESSION)
+    await message(frank, thread_id, 'is that so?')
+    const shares = (await view(frank, thread_id)).entries.filter(({ kind, mine }) => kind === 'share' && mine)
+    expect(shares).toHaveLength(64)
+  })
 })
 
 test('a reader to whom a liar gave what opens nothing is given the key by the other side once it says so', async () => {

@@ -86,6 +86,7 @@ test('after a repair nothing is written into a thread until a device of the othe
   const error = await refused(say())
   expect(error).toMatchObject({ symbol: 'state_changed' })
   expect(error.message).toContain('repaired')
+  expect((await bob.node.status()).recovering).toEqual({ handoffs: 2, roster: true })
   await frank.start()
   await viewOnce(world, bob, thread_id, (seen) => seen.state_digest === digest)
   await world.until('it may be written again', async () => say().catch(() => undefined))
@@ -99,6 +100,7 @@ test('after a repair the owner changes no roster until a teammate was met, since
   const position = async (at: Laptop) => (await at.node.status()).roster
   const sameRoster = () =>
     world.until('frank has the roster', async () => isDeepStrictEqual(await position(frank), await position(bob)))
+  const { code } = await bob.node.invite({ name: 'erin', standalone: true })
   await bob.node.setRole({ handle: 'carol', role: 'reader' })
   await sameRoster()
   for (const laptop of [frank, carol, bob]) await laptop.stop()
@@ -111,12 +113,16 @@ test('after a repair the owner changes no roster until a teammate was met, since
     () => bob.node.setRole({ handle: 'frank', role: 'reader' }),
     () => bob.node.useBootstrap({ addresses: [] }),
   ]
+  expect((await bob.node.status()).recovering).toEqual({ handoffs: 0, roster: true })
   for (const change of changes) {
     const error = await refused(change())
     expect(error).toMatchObject({ symbol: 'state_changed' })
     expect(error.message).toContain('a part of the roster may be missing')
     expect(error.hint).not.toBe('')
   }
+  const erin = await world.stranger('erin')
+  await erin.start()
+  expect(await refused(erin.node.join({ code }))).toMatchObject({ details: { reason: 'busy' } })
   await frank.start()
   const made = await world.until('bob may invite', () => bob.node.invite({ name: 'dave' }).catch(() => undefined))
   expect(made).toMatchObject({ handle: 'dave@acme' })
@@ -125,6 +131,8 @@ test('after a repair the owner changes no roster until a teammate was met, since
     { handle: 'frank@acme' },
     { handle: 'carol@acme', role: 'reader' },
   ])
+  expect(await erin.node.join({ code })).toMatchObject({ handle: 'erin@acme' })
   await sameRoster()
   expect(await position(frank)).toMatchObject({ forked: false })
+  for (const at of [bob, frank]) expect((await at.node.status()).recovering).toEqual({ handoffs: 0, roster: false })
 })

@@ -1,9 +1,12 @@
 /** What a removal does to open handoffs: fences and new keys, written by the nodes themselves. */
 import { describe, expect, test } from 'vitest'
-import { DEVICE_WRAPS_COUNT_MAX, type Entry, type Hex } from '../../protocol/index.ts'
+import { DEVICE_WRAPS_COUNT_MAX, type Entry, type Hex, SIDE_DEVICES_COUNT_MAX } from '../../protocol/index.ts'
 import { putEntry, putRosterEntry } from '../../src/node/rows.ts'
+import type { Space } from '../../src/store/store.ts'
 import { actor, CLOCK_MS } from '../cast.ts'
 import { impersonate, workspaceOn } from './impostor.ts'
+import { enrolSecond } from './second-laptop.ts'
+import { message, share } from './sharing.ts'
 import {
   dropKeys,
   entriesOn,
@@ -23,6 +26,7 @@ import {
   refused,
   says,
   SESSION,
+  stoppedAcme,
   symbolOf,
   view,
   viewOnce,
@@ -279,6 +283,29 @@ describe('nothing is forgotten', () => {
     await world.until('bob says so', async () => (await bob.node.status()).keyless.length > 0)
     expect((await bob.node.status()).keyless).toEqual([{ thread_id, why: 'wraps', devices: [] }])
     expect(await symbolOf(bob.node.sendMessage({ thread_id, message: says('hello') }, SESSION))).toBe('state_changed')
+  })
+
+  // 8 KiB of header hold about 43 keys.
+  test('where it is shared with more laptops than one key can be given to: status says so, and others are not held up', async () => {
+    const members = ['carol', 'dave', 'erin', 'grace', 'heidi', 'ivan']
+    const world = await stoppedAcme('frank', 'frank2', ...members)
+    const [bob] = laptops(world, 'bob')
+    const owner = (space: Space) => bob.disk.rows(space)
+    for (const member of members) {
+      for (let number = 2; number <= SIDE_DEVICES_COUNT_MAX; number++)
+        await bob.disk.write((await enrolSecond({ owner, name: `${member}${number}`, system: bob.system })).everybody)
+    }
+    await bob.start()
+    const [many, few] = [await handOff(bob, 'frank', 'for all'), await handOff(bob, 'frank', 'for most')]
+    for (const reader of members) await share(bob, many.thread_id, reader)
+    for (const reader of members.slice(1)) await share(bob, few.thread_id, reader)
+    await bob.node.remove({ name: 'frank/frank2-laptop' })
+    await world.until('the removal is dealt with', async () => (await wrapsOn(bob)).length > 0)
+    await world.until('status says so', async () => (await bob.node.status()).keyless.length > 0)
+    expect((await bob.node.status()).keyless).toEqual([{ thread_id: many.thread_id, why: 'devices', devices: [] }])
+    expect(await symbolOf(message(bob, many.thread_id, 'after'))).toBe('state_changed')
+    expect((await message(bob, few.thread_id, 'after')).thread_id).toBe(few.thread_id)
+    expect((await wrapsOn(bob)).map((wrap) => coveredBy(wrap).length)).toEqual([2 + 5 * SIDE_DEVICES_COUNT_MAX])
   })
 
   test('with every write: what is said before the fences are made is under a key of its own already', async () => {

@@ -17,8 +17,8 @@ import type { Space, Write } from '../../src/store/store.ts'
 import { SILENT_LOG, type System } from '../../src/system.ts'
 import { actor, CLOCK_MS, mustAdmit, seedOf } from '../cast.ts'
 
-/** `name`: frank2 is the second laptop of frank. */
-export const SECOND = /^([a-z]+)2$/
+/** `name`: frank2 is the second laptop of frank, and so on up to the eighth. */
+export const SECOND = /^([a-z]+)[2-8]$/
 
 type Rows = (space: Space) => Promise<readonly (readonly [key: string, value: Uint8Array])[]>
 

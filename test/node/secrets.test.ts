@@ -26,6 +26,13 @@ const pem = (type: 'rsa' | 'ec' | 'ed25519'): string => {
 const secret = seedOf('secret').subarray(0, 16)
 const inviter = { device: bob.device, addresses: ['/ip4/192.0.2.1/tcp/4001'], expires: 1_700_000_000_000 }
 
+const jwt = (claims: object, alg = 'HS256'): string =>
+  [{ alg, typ: 'JWT' }, claims, undefined]
+    .map((part) => (part ? Buffer.from(JSON.stringify(part)).toString('base64url') : base62(43)))
+    .join('.')
+const basic = (user: string, password: string): string =>
+  join('Authorization', ': Basic ', Buffer.from(`${user}:${password}`).toString('base64'))
+
 const SECRETS: [name: string, rule: string, text: string][] = [
   ['AWS secret key', 'aws', join('aws_secret_access_', 'key = "', base62(40), '"')],
   ['AWS key id', 'aws-access-key-id', join('AK', 'IA', draw('ABCDEFGHIJKLMNOPQRSTUVWXYZ234567', 16))],
@@ -39,6 +46,11 @@ const SECRETS: [name: string, rule: string, text: string][] = [
     join('https://hooks.sl', 'ack.com/services/T', base62(8), '/B', base62(8), '/', base62(24)),
   ],
   ['npm token', 'npm', join('np', 'm_', base62(36))],
+  ['JWT', 'jwt', jwt({ sub: 'deploy', scope: 'admin', exp: 1_900_000_000 })],
+  ['JWT in a curl line', 'jwt', `curl -H "Authorization: Bearer ${jwt({ iss: 'ci' }, 'RS256')}" https://api.example`],
+  ['Bearer header', 'authorization', join('Authorization', ': Bearer ', base62(40))],
+  ['Bearer in code', 'authorization', join("{ 'authorization'", ": 'token ", hex(40), "' }")],
+  ['Basic header', 'authorization', basic('deploy', base62(14))],
   ['npmrc', 'npm-auth', join('//registry.example/:_auth', 'Token=', randomUUID())],
   ['RSA key', 'privatekey', pem('rsa')],
   ['EC key', 'privatekey', pem('ec')],
@@ -157,6 +169,20 @@ const HARMLESS: [name: string, text: string][] = [
       'redis://:${REDIS_PASSWORD}@cache:6379',
       'https://user:<token>@git.example.com',
       'amqp://guest:guest@localhost',
+    ].join('\n'),
+  ],
+  ['the JWT of the manuals', jwt({ sub: '1234567890', name: 'John Doe', iat: 1516239022 })],
+  ['a JWT without a signature', `${jwt({ sub: 'a' }).split('.').slice(0, 2).join('.')}.`],
+  ['an unsigned JWT', jwt({ sub: 'a' }, 'none')],
+  [
+    'an Authorization header without a token',
+    [
+      'Authorization: Bearer ${API_TOKEN}',
+      'Authorization: Bearer YOUR_ACCESS_TOKEN_GOES_HERE',
+      'Authorization: Bearer <token from step 2>',
+      "headers.set('authorization', `Bearer ${session.accessToken}`)",
+      'authorization: token abcdefghijklmnopqrstuvwxyz',
+      basic('user', 'password'),
     ].join('\n'),
   ],
   ['a variable of npm', join('//registry.example/:_auth', 'Token=${NPM_TOKEN}')],

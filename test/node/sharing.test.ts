@@ -63,9 +63,9 @@ describe('a reader', () => {
 
     await message(frank, thread_id, 'a later word')
     const all = await agreed(world, thread_id, bob, frank, carol)
-    for (const seen of all) {
+    for (const [i, seen] of all.entries()) {
       expect(seen.readers).toMatchObject([
-        { handle: 'carol@acme', devices: ['carol/carol-laptop'], shared_by: 'bob@acme' },
+        { handle: 'carol@acme', me: i === 2, devices: ['carol/carol-laptop'], shared_by: 'bob@acme' },
       ])
       expect(seen.entries.find(({ kind }) => kind === 'share')).toMatchObject({ reader: 'carol@acme', body: 'none' })
       expect(seen.participants.map(({ side }) => side)).toEqual(['sender', 'recipient', 'reader'])

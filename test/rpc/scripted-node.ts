@@ -217,6 +217,7 @@ export function createScriptedNode(options: ScriptOptions = {}): ScriptedNode {
         mailbox: false,
         unconfirmed: [],
         keyless: [],
+        recovering: { handoffs: 0, roster: false },
         quarantined: 0,
         clock_ms: 0,
       }
