@@ -23,7 +23,7 @@ import type { Published } from './publish.ts'
 import { recoveredWith } from './recovery.ts'
 import { type PeerRow, putPeer, readPeers } from './rows.ts'
 import { createSyncSession, type SyncSession } from './sync.ts'
-import { sideOf } from './threads.ts'
+import { participantsOf, sideOf } from './threads.ts'
 import {
   currentKey,
   currentTopic,
@@ -252,12 +252,14 @@ export function createPeers(options: PeersParts): Peers {
   function pullBodies(session: SyncSession): void {
     const own = workspace.key.public
     const member = memberOfDevice(workspace, session.device)?.id
-    for (const [id, { lacking, side, sender, recipient }] of held.facts) {
+    for (const [id, { lacking, recovering, side, sender, recipient }] of held.facts) {
       if (!lacking || (side === null && member !== sender && member !== recipient)) continue
       held
         .turn(async () => {
           const thread = await held.threads.load(id)
-          if (!threadDevices(thread.graph).includes(session.device)) return false
+          // What recovers is compared again after each answer, which ends once somebody who takes part was met.
+          const devices = recovering ? participantsOf(thread) : threadDevices(thread.graph)
+          if (!devices.includes(session.device)) return false
           return sideOf(thread, own) !== undefined || wantedToCarry(held, thread).length > 0
         })
         .then((isWanted) => isWanted && session.pull(id))
