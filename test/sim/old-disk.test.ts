@@ -64,6 +64,18 @@ async function restoredFrank(options: { withThread: boolean; defects?: Defects }
   return { ...world, bob, frank, thread: sent.thread_id }
 }
 
+async function three(story: string): Promise<{ world: World; bob: Laptop; frank: Laptop; carol: Laptop }> {
+  const world = await createWorld({
+    random: random(story),
+    honest: 3,
+    defects: {},
+    checkers: (scene) => [honestChecker(scene)],
+  })
+  const [bob, frank, carol] = world.laptops
+  if (!bob || !frank || !carol) throw new Error('there are three')
+  return { world, bob, frank, carol }
+}
+
 async function heal({ heal: join, bob, frank, clock }: Pair): Promise<void> {
   join(bob, frank)
   await clock.pass(60_000)
@@ -91,14 +103,7 @@ test('a thread that the old copy does not know comes back whole before a receipt
 })
 
 test('a thread that the old copy does not know is not acknowledged while only others know of it', async () => {
-  const world = await createWorld({
-    random: random('a third one knows'),
-    honest: 3,
-    defects: {},
-    checkers: (scene) => [honestChecker(scene)],
-  })
-  const [bob, frank, carol] = world.laptops
-  if (!bob || !frank || !carol) throw new Error('there are three')
+  const { world, bob, frank, carol } = await three('a third one knows')
   for (const laptop of [bob, carol]) await after(world, 1000, laptop.start())
   await frank.backUp()
   const sent = await after(world, 1000, hand(bob, 'frank', 'look at this'))
@@ -120,14 +125,7 @@ test('a thread that the old copy does not know is not acknowledged while only ot
 })
 
 test('a thread is not written because a reader, who takes no part in it, was met', async () => {
-  const world = await createWorld({
-    random: random('a reader is met'),
-    honest: 3,
-    defects: {},
-    checkers: (scene) => [honestChecker(scene)],
-  })
-  const [bob, frank, carol] = world.laptops
-  if (!bob || !frank || !carol) throw new Error('there are three')
+  const { world, bob, frank, carol } = await three('a reader is met')
   for (const laptop of world.laptops) await after(world, 1000, laptop.start())
   const sent = await after(world, 1000, hand(bob, 'frank', 'look at this'))
   if (sent instanceof ApiError) throw sent

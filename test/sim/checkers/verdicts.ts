@@ -19,7 +19,7 @@ export function devicesOf(create: CreateHeader): Hex[] {
 }
 
 /** Devices that take no part in the thread and that a share among `entries` names, whatever became of the share. */
-export function namedReaders(create: CreateHeader, entries: Iterable<Entry>): Set<Hex> {
+function namedReaders(create: CreateHeader, entries: Iterable<Entry>): Set<Hex> {
   const named = new Set<Hex>()
   for (const { header } of entries)
     if (header.kind === 'share') for (const device of header.ctl.devices) named.add(device)
