@@ -169,7 +169,7 @@ const MUTANTS: readonly Mutant[] = [
   { node: 'says that it keeps what it does not', break: 'boast', seeds: [1, 20], by: ['carried'] },
   { node: 'shows a state that has passed', break: 'tracker', seeds: [1, 20], by: ['rules', 'digests'] },
   { node: 'fences nobody', break: 'fence', removals: true, seeds: [1, 20], by: ['shut out'] },
-  { node: 'fences after it has taken in', break: 'late fence', removals: true, seeds: [1, 200], by: ['shut out'] },
+  { node: 'fences after it has taken in', break: 'late fence', removals: true, seeds: [80, 200], by: ['shut out'] },
   { node: 'writes under the old key', break: 'old key', removals: true, seeds: [1, 20], by: ['shut out'] },
   { node: 'gives no reader the new key', break: 'new key', removals: true, seeds: [10, 30], by: ['readers'] },
   { node: 'lets a reader write', break: 'reader', removals: true, seeds: [1, 20], by: ['answers'] },
