@@ -106,7 +106,8 @@ function ctlOf(
     case 'share': {
       // The key opens nothing; the reader may be in the thread already, or out of the workspace.
       const reader = random.pick(scene.holders)?.device ?? thread
-      const named = random.chance(0.8) ? [reader] : random.some([reader, ...devices], 0.5)
+      const more = random.chance(0.8) ? [] : random.some([reader, ...devices], 0.5)
+      const named = more.length > 0 ? more : [reader]
       const key = random.pick([thread, random.pick([...past]) ?? thread]) ?? thread
       return { reader: roster.devices.get(reader)?.member ?? thread, devices: named, key, wraps: named.map(wrapFor) }
     }
