@@ -56,9 +56,9 @@ function readers(scene: Scene, thread: Hex, held: readonly Entry[]): Hex[] {
   return create ? [...readersIn(scene, create, held)].filter((device) => !scene.isRemoved(device)) : []
 }
 
-/** A device of the thread is without a body that another honest device of it holds. */
+/** A device of the thread is without a body that another honest device of it holds. Known exception: whoever keeps a thread apart asks for nothing of it. */
 function lacksBody(scene: Scene, holder: Holder, entry: Entry, devices: readonly Hex[]): boolean {
-  if (entry.header.body === null || holder.bodies.has(entry.id)) return false
+  if (entry.header.body === null || holder.bodies.has(entry.id) || holder.apart.has(entry.thread)) return false
   return (
     devices.includes(holder.device) && devices.some((device) => scene.holderOf(device)?.bodies.has(entry.id) === true)
   )
