@@ -55,17 +55,25 @@ export async function openThreadKeys(held: Held, thread: Thread, node: Node): Pr
 }
 
 /** The older keys that a key leads to, by way of what the wrap that introduced it carries, and so on. */
-export function olderKeys(thread: Thread, keyId: Hex, key: Uint8Array): [id: Hex, key: Uint8Array][] {
+function olderKeys(thread: Thread, keyId: Hex, key: Uint8Array): ThreadKey[] {
   const found = new Map([[keyId, key]])
-  for (const [newerId, newer] of found) {
-    const header = thread.graph.byId.get(newerId)?.entry.header
-    if (header?.kind !== 'wrap') continue
-    for (const [olderId, sealed] of header.ctl.older) {
-      const older = openOlderKey(newer, sealed, olderId)
-      if (older.ok && !found.has(olderId) && isCommitted(thread, olderId, older.value)) found.set(olderId, older.value)
-    }
-  }
+  for (const [newerId, newer] of found)
+    for (const [olderId, older] of carriedKeys(thread, newerId, newer))
+      if (!found.has(olderId)) found.set(olderId, older)
   return [...found].slice(1)
+}
+
+/** A thread key, and the id of the create or wrap that introduced it. */
+export type ThreadKey = readonly [id: Hex, key: Uint8Array]
+
+/** The older keys that the wrap which introduced a key carries under it. */
+export function carriedKeys(thread: Thread, keyId: Hex, key: Uint8Array): ThreadKey[] {
+  const header = thread.graph.byId.get(keyId)?.entry.header
+  if (header?.kind !== 'wrap') return []
+  return header.ctl.older.flatMap(([olderId, sealed]): ThreadKey[] => {
+    const older = openOlderKey(key, sealed, olderId)
+    return older.ok && isCommitted(thread, olderId, older.value) ? [[olderId, older.value]] : []
+  })
 }
 
 export function keepKey(thread: Thread, keyId: Hex, key: Uint8Array): Write {

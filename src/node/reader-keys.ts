@@ -15,14 +15,12 @@ import {
   wrapThreadKey,
 } from '../../protocol/index.ts'
 import { ApiError } from './api-error.ts'
-import { olderKeys } from './contents.ts'
+import { carriedKeys, type ThreadKey } from './contents.ts'
 import type { Held, Turn } from './held.ts'
 import { nextPast, publish, type Published, type Statement } from './publish.ts'
-import { devicesOfReader, readersNamed, sharesOf } from './readers.ts'
+import { sharesOf } from './readers.ts'
 import { createOf, type Thread } from './threads.ts'
 import { isRemoved } from './workspace.ts'
-
-export type ThreadKey = readonly [id: Hex, key: Uint8Array]
 
 /** A key, and laptops of one member that are to have it and cannot open it. */
 export interface Gift {
@@ -31,20 +29,44 @@ export interface Gift {
   readonly key: ThreadKey
 }
 
+/** What all readers of a thread are judged by, found once: they may be many, and so may the keys. */
+interface Ground {
+  readonly shares: readonly NodeOf<'share'>[]
+  readonly leads: ReadonlyMap<Hex, ReadonlySet<Hex>>
+}
+
+function groundOf(thread: Thread, shares = sharesOf(thread)): Ground {
+  return { shares, leads: leadsOf(thread) }
+}
+
+/** For each key that this device holds, the older ones that it leads to. */
+function leadsOf(thread: Thread): Ground['leads'] {
+  const leads = new Map<Hex, Set<Hex>>()
+  for (const { entry } of inOrder(thread.graph)) {
+    const key = thread.keys.get(entry.id)
+    if (!key) continue
+    const found = new Set<Hex>()
+    for (const [id] of carriedKeys(thread, entry.id, key))
+      for (const one of [id, ...(leads.get(id) ?? [])]) found.add(one)
+    leads.set(entry.id, found)
+  }
+  return leads
+}
+
 /**
  * The keys by which a reader opens all that this device opens: the newest one, and further ones only
  * as far as no newer one leads to them, as where both sides made a new key at once.
  */
-function keysToGive(held: Held, thread: Thread): ThreadKey[] {
+function keysToGive(held: Held, thread: Thread, { leads }: Ground): ThreadKey[] {
   const given: ThreadKey[] = []
   const reached = new Set<Hex>()
   const past = nextPast(held, thread)
-  for (const node of inOrder(thread.graph).toReversed()) {
-    const { id } = node.entry
-    const key = isOfKind(node, 'create') || isOfKind(node, 'wrap') ? thread.keys.get(id) : undefined
-    if (!key || reached.has(id) || !hasBit(past, node.index)) continue
+  for (const [id, older] of [...leads].toReversed()) {
+    const key = thread.keys.get(id)
+    const node = thread.graph.byId.get(id)
+    if (!key || !node || reached.has(id) || !hasBit(past, node.index)) continue
     given.push([id, key])
-    for (const [olderId] of olderKeys(thread, id, key)) reached.add(olderId)
+    for (const olderId of older) reached.add(olderId)
   }
   return given
 }
@@ -53,20 +75,19 @@ function keysToGive(held: Held, thread: Thread): ThreadKey[] {
  * Of the keys that this device holds, those that `device` was given or that lead from one it was
  * given. What this device gave counts; what another one gave may be no key, which the reader says.
  */
-function keysOf(thread: Thread, own: Hex, device: Hex): Set<Hex> {
+function keysOf(thread: Thread, { shares, leads }: Ground, [own, device]: readonly [Hex, Hex]): Set<Hex> {
   const { create, wrap } = thread.graph.byKind
   const gifts: (readonly [key: Hex, by: NodeOf<'create' | 'wrap' | 'share'>])[] = [
     ...[...create, ...wrap].map((node) => [node.entry.id, node] as const),
-    ...sharesOf(thread).map((node) => [node.entry.header.ctl.key, node] as const),
+    ...shares.map((node) => [node.entry.header.ctl.key, node] as const),
   ]
   const found = new Set<Hex>()
   for (const [id, by] of gifts) {
-    const key = thread.keys.get(id)
+    const older = leads.get(id)
     const { dev, ctl } = by.entry.header
-    if (!key || !ctl.wraps.some(([to]) => to === device)) continue
+    if (!older || !ctl.wraps.some(([to]) => to === device)) continue
     if (dev !== own && opensNothing(thread, device, { key: id, by })) continue
-    found.add(id)
-    for (const [olderId] of olderKeys(thread, id, key)) found.add(olderId)
+    for (const one of [id, ...older]) found.add(one)
   }
   return found
 }
@@ -76,6 +97,7 @@ function opensNothing(thread: Thread, device: Hex, { key, by }: { key: Hex; by: 
   const ack = thread.graph.byDevice.get(device)?.findLast((node) => isOfKind(node, 'ack'))
   if (!ack || !isOfKind(ack, 'ack') || !isBefore(by, ack)) return false
   const lack = new Set(ack.entry.header.ctl.lack)
+  if (lack.size === 0) return false
   const sealed = thread.graph.nodes.filter(
     ({ entry: { id, header } }) => header.body !== null && (header.kind === 'create' ? id : header.body.key) === key,
   )
@@ -86,9 +108,15 @@ function opensNothing(thread: Thread, device: Hex, { key, by }: { key: Hex; by: 
 }
 
 /** What these laptops of a member need to open all that this device opens. */
-export function giftsFor(held: Held, thread: Thread, reader: Hex, devices: readonly Hex[]): Gift[] {
-  const owned = devices.map((device) => ({ device, keys: keysOf(thread, held.workspace.key.public, device) }))
-  return keysToGive(held, thread).flatMap((key): Gift[] => {
+export function giftsFor(
+  held: Held,
+  thread: Thread,
+  { reader, devices }: Omit<Gift, 'key'>,
+  ground = groundOf(thread),
+): Gift[] {
+  const own = held.workspace.key.public
+  const owned = devices.map((device) => ({ device, keys: keysOf(thread, ground, [own, device]) }))
+  return keysToGive(held, thread, ground).flatMap((key): Gift[] => {
     const lacking = owned.flatMap(({ device, keys }) => (keys.has(key[0]) ? [] : [device]))
     return lacking.length > 0 ? [{ reader, devices: lacking, key }] : []
   })
@@ -101,11 +129,14 @@ const OWN_SHARES_COUNT_MAX = 64
 export function giftsDue(held: Held, thread: Thread): Gift[] {
   const { workspace } = held
   const own = thread.graph.byKind.share.filter(({ entry }) => entry.header.dev === workspace.key.public)
-  const gifts = [...readersNamed(thread)].flatMap((reader) => {
-    const devices = [...devicesOfReader(thread, reader)].filter(
-      (device) => !isRemoved(workspace, device) && workspace.prekeys.has(device),
-    )
-    return giftsFor(held, thread, reader, devices)
+  const shares = sharesOf(thread)
+  if (shares.length === 0) return []
+  const ground = groundOf(thread, shares)
+  const readers = Map.groupBy(shares, ({ entry }) => entry.header.ctl.reader)
+  const gifts = [...readers].flatMap(([reader, named]) => {
+    const devices = new Set(named.flatMap(({ entry }) => entry.header.ctl.devices))
+    const there = [...devices].filter((device) => !isRemoved(workspace, device) && workspace.prekeys.has(device))
+    return giftsFor(held, thread, { reader, devices: there }, ground)
   })
   return gifts.slice(0, Math.max(0, OWN_SHARES_COUNT_MAX - own.length))
 }

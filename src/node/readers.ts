@@ -10,13 +10,9 @@ import { boundMember, deviceLabel, handleOf, isRemoved, memberOfDevice } from '.
 
 /** The shares that count, in the one order. A laptop that was removed since can read nothing more. */
 export function sharesOf(thread: Thread): NodeOf<'share'>[] {
+  if (thread.graph.byKind.share.length === 0) return []
   const { cut } = stateOf(thread.tracker, thread.graph)
   return inOrder(thread.graph).filter((node) => isOfKind(node, 'share') && !cut.has(node.entry.id)) as NodeOf<'share'>[]
-}
-
-/** The members that the thread was shared with. */
-export function readersNamed(thread: Thread): Set<Hex> {
-  return new Set(sharesOf(thread).map(({ entry }) => entry.header.ctl.reader))
 }
 
 /** Devices of a member that the thread was shared with. */

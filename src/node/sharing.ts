@@ -70,7 +70,7 @@ function giftsNow(held: Held, thread: Thread, member: Member): Gift[] {
   }
   const reachable = reachableKeys(held.workspace, member.id).map(({ device }) => device)
   if (reachable.length === 0) throw noKeys(held, member)
-  return giftsFor(held, thread, member.id, reachable)
+  return giftsFor(held, thread, { reader: member.id, devices: reachable })
 }
 
 function canRead({ workspace }: Held, { id, name }: Member): ApiError {
