@@ -7,8 +7,8 @@ import {
 } from '../../protocol/index.ts'
 import { type InboxItem, type InboxPage, shapes } from '../rpc/client.ts'
 import { answer, type Answer, fits, lengthOf } from './answer.ts'
-import type { PeerFacts, Wrapper } from './provenance.ts'
-import { partyOf } from './thread-view.ts'
+import type { Wrapper } from './provenance.ts'
+import { partyOf, writerOf } from './thread-view.ts'
 import { READS, tool, type ToolContext } from './tool.ts'
 
 const input = z.strictObject({
@@ -100,10 +100,4 @@ function itemOf(item: InboxItem, wrapper: Wrapper) {
     age_s,
     ...(preview === undefined ? {} : { preview: wrapper.show(preview, { from: writerOf(item), thread_id }) }),
   }
-}
-
-/** Who wrote the preview. Of one that was made before its writer was kept, only the side is known. */
-export function writerOf({ side, sender, recipient, preview_from: writer }: InboxItem): NonNullable<PeerFacts['from']> {
-  if (writer) return writer
-  return side === 'in' ? { handle: sender.handle, trust: sender.trust } : { handle: recipient }
 }

@@ -3,8 +3,7 @@ import { ANSWER_LENGTH_CHARS_MAX, SEARCH_PAGE_COUNT_DEFAULT, SEARCH_PAGE_COUNT_M
 import { type InboxItem, type InboxPage, type MatchView, shapes } from '../rpc/client.ts'
 import { answer, type Answer, fits, lengthOf } from './answer.ts'
 import { ownAndForeign, type PeerFacts, type Wrapper } from './provenance.ts'
-import { writerOf } from './check-inbox.ts'
-import { partyOf } from './thread-view.ts'
+import { partyOf, writerOf } from './thread-view.ts'
 import { READS, tool } from './tool.ts'
 
 export const searchHandoffs = tool({

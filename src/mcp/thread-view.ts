@@ -1,6 +1,6 @@
 /** A thread as an agent reads it: entry by entry, each author's words in one block, cut where an answer would be too long. */
 import { ANSWER_LENGTH_CHARS_MAX } from '../../protocol/index.ts'
-import type { ArtifactFacts, EntryView, Party, SaidResult, ThreadCommon, ThreadView } from '../rpc/client.ts'
+import type { ArtifactFacts, EntryView, InboxItem, Party, SaidResult, ThreadCommon, ThreadView } from '../rpc/client.ts'
 import { answer, type Answer, fits, lengthOf } from './answer.ts'
 import { encodePlace, type Place } from './place.ts'
 import { type PeerFacts, type Shown, withArtifacts, withoutRecord, type Wrapper } from './provenance.ts'
@@ -189,6 +189,12 @@ function artifactFacts({ artifact_id, type, size, sha256, here, here_bytes, entr
 
 export function partyOf({ handle, device, trust, kind }: Party): Party {
   return { handle, device, trust, ...(kind === undefined ? {} : { kind }) }
+}
+
+/** Who wrote the preview of a listed handoff. Of one that was made before its writer was kept, only the side is known. */
+export function writerOf({ side, sender, recipient, preview_from: writer }: InboxItem): NonNullable<PeerFacts['from']> {
+  if (writer) return writer
+  return side === 'in' ? { handle: sender.handle, trust: sender.trust } : { handle: recipient }
 }
 
 function peerFacts(entry: EntryView, view: ThreadView): PeerFacts {

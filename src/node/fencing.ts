@@ -1,8 +1,8 @@
 /**
  * What a thread needs once a device of it was removed: a fence, with which this side says that
  * nothing counts that the device writes from now on, a key that the device never gets, and that key
- * also for a reader whom the thread was shared with at the same moment. Whether something is missing follows from the roster and the thread alone, so that nothing is forgotten
- * when a node dies in between.
+ * also for a reader whom the thread was shared with at the same moment. Whether something is missing
+ * follows from the roster and the thread alone, so that nothing is forgotten when a node dies in between.
  */
 import {
   commitThreadKey,
@@ -15,11 +15,11 @@ import {
   OLDER_KEYS_COUNT_MAX,
   type Roster,
   sealOlderKey,
+  threadDevices,
   viewOf,
   wrapThreadKey,
-  threadDevices,
 } from '../../protocol/index.ts'
-import { keepKey, writingKey } from './contents.ts'
+import { keepKey, type ThreadKey, writingKey } from './contents.ts'
 import type { Held, Turn } from './held.ts'
 import { hasForked, nextPast, publish, type Published } from './publish.ts'
 import { giftsDue, giveKeys } from './reader-keys.ts'
@@ -164,9 +164,9 @@ function coveredBy(held: Held, thread: Thread, roster: Roster): Hex[] {
 }
 
 /** The first key of the thread and the newest, as many as there is room for: so that who comes later reads what came before. */
-function keysToCarry(thread: Thread, count: number): [id: Hex, key: Uint8Array][] {
+function keysToCarry(thread: Thread, count: number): ThreadKey[] {
   const { create, wrap } = thread.graph.byKind
-  const known = [...create, ...wrap].flatMap(({ entry: { id } }): [Hex, Uint8Array][] => {
+  const known = [...create, ...wrap].flatMap(({ entry: { id } }): ThreadKey[] => {
     const key = thread.keys.get(id)
     return key ? [[id, key]] : []
   })

@@ -1,8 +1,9 @@
 /**
  * Keeps removed devices out of the threads of this node: looks whenever the roster, a prekey or a
- * thread changed, and at the start, whether a fence or a new key is due, and writes it. Of several
- * laptops that could, the first by rank that is connected does it; the others look again later. That
- * nothing is written under an old key, nor built on what a removed device wrote, does not wait for it.
+ * thread changed, and at the start, whether a fence, a new key or a reader's share of one is due, and
+ * writes it. Of several laptops that could, the first by rank that is connected does it; the others
+ * look again later. That nothing is written under an old key, nor built on what a removed device
+ * wrote, does not wait for it.
  */
 import { compareRank, type Hex } from '../../protocol/index.ts'
 import { type Duties, hasSay, type KeyLack, needsKeys, secure, unfenced } from './fencing.ts'
